@@ -79,10 +79,7 @@ class Style:
             raise ValueError("no such tone or number of stars")
         if not 0 <= self.stars <= MOST_STARS:
             raise ValueError("no such number of stars")
-        for number, known in (
-            (self.threshold, THRESHOLDS),
-            (self.strength, STRENGTHS),
-        ):
+        for number, known in ((self.threshold, THRESHOLDS), (self.strength, STRENGTHS)):
             if number is not None and number not in known:
                 raise ValueError("no such place of a slider")
 
@@ -117,8 +114,7 @@ class Style:
 
 
 LONGEST_JOINED = 100
-"""Letters of an edit to which the next one is joined: what is typed is a line of the
-journal, not one for each letter."""
+"""Letters of an edit to which the next one is joined."""
 _AT_REST: tuple[State, ...] = ("kept", "replaced", "typed", "pasted", "held")
 """States of words that no longer wait for a verdict."""
 
@@ -142,8 +138,7 @@ class Begun:
     samples: bool = False
     """Whether it is written from sample letters."""
     stretch: Stretch | None = None
-    """What of another version it is written anew from; None: it is a text of its
-    own."""
+    """What of another version it is written anew from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +151,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """The person stopped the writing, or it was cut off; without a word the version
-    gives way to the one before it unless it is to be `kept`."""
+    """The person stopped the writing, or it was cut off."""
 
     version: int
     kept: bool = False
@@ -340,8 +334,7 @@ def joined(first: Entry | None, second: Entry) -> Entry | None:
 def _both(
     at: int, removed: int, length: int, then: int, gone: int
 ) -> tuple[int, int, int, int] | None:
-    """Two edits that touch as one: its place and how many letters give way to it, and
-    up to where and from where on the first one's letters stay."""
+    """Two edits that touch as one."""
     if then > at + length or then + gone < at:
         return None
     more = max(0, at - then) + max(0, then + gone - at - length)

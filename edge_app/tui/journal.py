@@ -214,8 +214,7 @@ class JournalFolder:
 
 
 class Journal:
-    """The journal of the draft on screen. `add` is called by one thread, `sync` by
-    any."""
+    """The journal of the draft on screen."""
 
     def __init__(
         self,
@@ -245,8 +244,7 @@ class Journal:
         self._waiting.append(entry)
 
     def add(self, entry: Entry) -> None:
-        """Append `entry`, or join it to the last line. Where the disk refuses it,
-        `problem` says why, and it is tried again with the next."""
+        """Append `entry`, or join it to the last line."""
         self._waiting.append(entry)
         self.retry()
 
@@ -284,8 +282,7 @@ class Journal:
         self._last, self._count, self._last_length = both or entry, number, len(line)
 
     def sync(self) -> None:
-        """Have the disk hold what was added; may take a while. Raises nothing: a disk
-        that fails here fails the next `add`."""
+        """Have the disk hold what was added; may take a while."""
         with self._lock:
             if self._handle >= 0 and self.unsynced:
                 self.unsynced = False
@@ -372,8 +369,7 @@ def _remove_parts(path: Path) -> None:
 
 
 def _locked(path: Path) -> int:
-    """A handle of the journal at `path` that nobody else holds; raises
-    JournalError."""
+    """A handle of the journal at `path` that nobody else holds."""
     while True:
         try:
             handle = open_private(path, os.O_RDWR)

@@ -84,8 +84,7 @@ def reason(source: Source, request: Request) -> str:
 
 
 def shared_words(request: Request, source: Source) -> list[str]:
-    """Words of the request that stand in the source too, as the request has them; not
-    the names it is addressed to, nor words that stand everywhere."""
+    """Words of the request that stand in the source too, as the request has them."""
     there = set(_words(f"{source.title} {source.excerpt}"))
     names = set(_words(request.recipient)) | COMMON
     found = []

@@ -38,8 +38,7 @@ class Traffic:
         return cls([sent for known in attempts for sent in known.sent])
 
     def apply(self, event: Event) -> None:
-        """Add an event of what left or came back, or of the words in it; others are
-        ignored."""
+        """Add an event of what left or came back, or of the words in it."""
         match event:
             case Sent():
                 self.sent.append(event)
@@ -58,8 +57,7 @@ class Traffic:
                 pass
 
     def words_of(self, token_ids: Sequence[int]) -> str:
-        """The words of token ids, where events told most of them; else how many they
-        are."""
+        """The words of token ids, where events told most of them."""
         if (request := self.requests.get(tuple(token_ids))) is not None:
             return request
         unknown = sum(token not in self.texts for token in token_ids)

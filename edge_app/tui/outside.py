@@ -56,8 +56,7 @@ def programs(
 
 
 def hand_to_programs(text: str, commands: Sequence[Sequence[str]]) -> threading.Thread:
-    """Give `text` to each of `commands`, in a thread of its own; what goes wrong there
-    is nobody's loss, as the terminal was asked, too."""
+    """Give `text` to each of `commands`, in a thread of its own."""
     data = text.encode("utf-8", "replace")
 
     def hand() -> None:

@@ -132,8 +132,7 @@ def export_sent(folder: Path, sent: Iterable[Sent]) -> Path:
 
 
 def _file_at(path: Path) -> FileState | None:
-    """The state of the file at `path`, None if there is none; raises PathError for a
-    folder, a device or a broken link."""
+    """The state of the file at `path`, None if there is none."""
     try:
         status = path.stat()
     except FileNotFoundError:

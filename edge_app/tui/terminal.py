@@ -85,8 +85,7 @@ _textual_key_events = XTermParser._sequence_to_key_events
 def _key_events(
     parser: XTermParser, sequence: str, alt: bool = False
 ) -> Iterable[events.Key]:
-    """Textual's, but Alt with a key is a command: no field may type its character. What
-    a Mac composes with it is another one, and a text."""
+    """Textual's, but Alt with a key is a command: no field may type its character."""
     told = _ALT_WITH_TEXT.fullmatch(sequence)
     alt = alt or (told is not None and told[1] == told[2])
     for event in _textual_key_events(parser, sequence, alt):

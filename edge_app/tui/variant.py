@@ -56,8 +56,7 @@ class WordTally:
     def __init__(self) -> None:
         self._edited: list[Run] | None = None
         self._seen: tuple[int, int, bool] | None = None
-        """What was there at the last count: settled tokens, spans that were held back,
-        and whether it is being written."""
+        """What was there at the last count."""
         self._counts: Counts = {}
         self._around: Counts | None = None
         """Words of the text that are none of its settled tokens."""

@@ -101,8 +101,7 @@ class Writing:
         journals: JournalFolder | None = None,
         samples: bool = False,
     ) -> None:
-        """`first` is the brief to begin with; without `journals` nothing is kept;
-        `samples` says that the store holds sample letters only."""
+        """`first` is the brief to begin with."""
         self.background = Background()
         self.service = service
         self.settings = settings
@@ -263,8 +262,7 @@ class Writing:
         self.background.run(count, counted)
 
     def draft(self, brief: Request) -> None:
-        """Write what `brief` asks for: what was cut off goes on where it ended; of what
-        was answered comes another version."""
+        """Write what `brief` asks for."""
         request = self._request(brief, self.settings)
         shown = self.variant
         if shown is not None and shown.unfinished and _asks_the_same(shown, request):
@@ -321,8 +319,7 @@ class Writing:
         self._queue(request, Stretch(variant.number, len(before), len(text) - end))
 
     def preview(self, brief: Request, style: Style) -> Variant:
-        """Write how the version on screen would begin in another style; it is none of
-        the draft's versions."""
+        """Write how the version on screen would begin in another style."""
         shown = self.variant
         request = (
             self._request(brief, self.settings) if shown is None else shown.request
@@ -342,9 +339,7 @@ class Writing:
         return made
 
     def stop(self, *, keep_empty: bool = False, cut: bool = False) -> None:
-        """Stop writing now; what is settled stays. A version without a word gives way
-        to the one before it, unless the person is to go on from it. One that is `cut`
-        off is not finished."""
+        """Stop writing now; what is settled stays."""
         self._stop.set()
         self._next = None
         self.reason = ""
@@ -388,8 +383,7 @@ class Writing:
         self.sync()
 
     def unsaved(self) -> list[Variant]:
-        """Versions whose leaving would be a loss: the one on screen, and those that the
-        person worked on, unless a file has them as they are."""
+        """Versions whose leaving would be a loss."""
         return [
             known
             for known in self.variants
@@ -581,8 +575,7 @@ class Writing:
             self.import_letters(*self.paused)
 
     def leave_import(self) -> None:
-        """Do not go on with it; what was read stays. A store that cannot note that
-        offers it again."""
+        """Do not go on with it; what was read stays."""
         if self.paused is None:
             return
         kind, path, me = self.paused
@@ -737,8 +730,7 @@ class Writing:
             self._say(problem, "error")
 
     def _try_again(self, variant: Variant) -> bool:
-        """Write a stretch once more that has the words that stood there; False where
-        that was done often enough."""
+        """Write a stretch once more that has the words that stood there."""
         request = variant.request
         place = request.before, request.instead_of
         tried = self.attempts[-_TIMES:]
@@ -793,8 +785,5 @@ def _asks_the_same(variant: Variant, request: WriteRequest) -> bool:
     """Whether a version is all of what `request` asks for, or a beginning of it."""
     asked = variant.request
     return not asked.instead_of and request == replace(
-        asked,
-        settings=request.settings,
-        max_tokens=request.max_tokens,
-        before="",
+        asked, settings=request.settings, max_tokens=request.max_tokens, before=""
     )

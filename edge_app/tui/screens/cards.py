@@ -278,8 +278,7 @@ class KeyLine(Footer):
             yield key
 
     def on_mount(self) -> None:
-        """Show the keys at once: Textual waits for a change, or for the window's focus,
-        of which a browser tells late."""
+        """Show the keys at once."""
         self.bindings_changed(self.screen)
 
     def bindings_changed(self, screen: Screen[object]) -> None:
@@ -289,8 +288,7 @@ class KeyLine(Footer):
             self.call_after_refresh(self._show_keys)
 
     async def _show_keys(self) -> None:
-        """Make the line anew if other keys are to stand there: nearly every key that is
-        pressed asks for that."""
+        """Make the line anew if other keys are to stand there."""
         keys = [
             (one.binding, self.app.get_key_display(one.binding), one.enabled)
             for one in self.screen.active_bindings.values()

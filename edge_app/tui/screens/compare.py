@@ -123,8 +123,7 @@ class CompareDrawer(Drawer):
 
 
 def _row(hunk: Hunk, ours: str, theirs: str, width: int) -> RenderableType:
-    """A hunk in two columns, or in two rows where there is no room; what stands in one
-    version alone is struck or underlined."""
+    """A hunk in two columns, or in two rows where there is no room."""
     left, right = ours[slice(*hunk.here)].strip(), theirs[slice(*hunk.there)].strip()
     sides = Text(), Text()
     for piece, change in differences(left, right):
@@ -187,8 +186,7 @@ def sentences(text: str) -> list[Span]:
 
 
 def hunks(here: str, there: str) -> list[Hunk]:
-    """All sentences of both, in order: those that are the same, those that are like
-    each other side by side, and those that stand in one alone."""
+    """All sentences of both, in order."""
     ours, theirs = sentences(here), sentences(there)
     left = [here[start:end].strip() for start, end in ours]
     right = [there[start:end].strip() for start, end in theirs]
@@ -212,8 +210,7 @@ def hunks(here: str, there: str) -> list[Hunk]:
 def _side_by_side(
     left: Sequence[str], right: Sequence[str]
 ) -> list[tuple[int, int, int, int]]:
-    """Which sentences stand beside which, so that those that share words do: places in
-    both lists; where two that share none lie between the same neighbours, too."""
+    """Which sentences stand beside which, so that those that share words do."""
     words = [
         [set(re.findall(r"\w+", one.casefold())) for one in s] for s in (left, right)
     ]
@@ -254,8 +251,7 @@ def _side_by_side(
 def taken(
     hunk: Hunk, here: Sequence[Run], there: Sequence[Run]
 ) -> tuple[int, int, list[Run]]:
-    """The edit by which one version takes a hunk of the other, with its origins: the
-    place, how many letters give way, and what stands for them."""
+    """The edit by which one version takes a hunk of the other, with its origins."""
     (start, end), (first, last) = hunk.here, hunk.there
     ours, theirs = ("".join(text for text, _ in runs) for runs in (here, there))
     if end < len(ours):

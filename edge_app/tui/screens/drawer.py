@@ -23,8 +23,7 @@ from edge_app.tui.keys import DRAWER_BINDINGS, show_key
 
 
 class Box(Vertical):
-    """The frame of a dialog. Its keys stand in the frame, or, where they have no room
-    there, in lines of their own."""
+    """The frame of a dialog."""
 
     def __init__(self, *children: Widget, title: str, foot: str) -> None:
         self._foot = Static(foot, id="foot", markup=False)
@@ -140,8 +139,7 @@ class LeaveQuestion(Question):
 
 
 class HeldBackQuestion(Question):
-    """Says what was found, why, and what the server would read in its place. Closes
-    by itself when the text is stopped."""
+    """Says what was found, why, and what the server would read in its place."""
 
     def __init__(self, asked: MayItLeave) -> None:
         held = asked.held

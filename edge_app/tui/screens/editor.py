@@ -31,8 +31,7 @@ def _nobody(_at: int, _removed: int, _runs: list[Run]) -> None:
 
 
 class DraftEditor(PageText):
-    """An editor with one state byte per letter. Undo brings removed letters back with
-    their states."""
+    """An editor with one state byte per letter."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"draft--replaced", "draft--held"}
 
@@ -42,8 +41,7 @@ class DraftEditor(PageText):
     def __init__(
         self, name: str, spliced: Callable[[int, int, list[Run]], None] = _nobody
     ) -> None:
-        """`spliced` is told of each edit at once: the place, how many letters gave way,
-        and what stands for them."""
+        """`spliced` is told of each edit at once."""
         self._spliced = spliced
         self.states = bytearray()
         """The state of every letter; line breaks are letters."""
@@ -161,8 +159,7 @@ class DraftEditor(PageText):
             self._taken = self.selected_text, bytes(self.states[begin:end])
 
     def _states_of(self, text: str) -> bytes:
-        """The states of letters that are inserted; a line break may be two of them, and
-        then what is made of it is one."""
+        """The states of letters that are inserted."""
         taken, states = self._taken
         if self._inserting == "pasted" and text and text == taken:
             return states
@@ -181,8 +178,7 @@ class DraftEditor(PageText):
         self.replace(text, locate(start), locate(end))
 
     def on_key(self, event: events.Key) -> None:
-        """Enter on a word that the cursor was brought to asks about it; who is typing
-        there breaks the line."""
+        """Enter on a word that the cursor was brought to asks about it."""
         row, column = self.cursor_location
         line = self.document.get_line(row)
         beside = line[max(0, column - 1) : column + 1]

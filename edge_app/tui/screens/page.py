@@ -246,8 +246,7 @@ class Page(Screen[None]):
             self._pause = self.set_timer(PAUSE_SECONDS, read)
 
     def action_draft(self) -> None:
-        """Write what the brief asks for; with the cursor in a text that was changed, or
-        not at its end, go on from there."""
+        """Write what the brief asks for."""
         variant, pane = self.writing.variant, self.pane
         begin, end = pane.selected_letters()
         whole = variant is None or (variant.edited is None and end == len(variant.text))
@@ -429,10 +428,7 @@ class Page(Screen[None]):
                 then()
 
         dialog = SaveDialog(
-            path,
-            piece.as_file,
-            shares(variant.runs()),
-            partial(report, variant),
+            path, piece.as_file, shares(variant.runs()), partial(report, variant)
         )
         self.app.push_screen(dialog, saved)
 

@@ -23,14 +23,7 @@ from edge_app.decoding.events import Source
 from edge_app.retrieval.naming import parted
 from edge_app.tui.draft import MOST_STARS
 from edge_app.tui.letters import address, sender, subject
-from edge_app.tui.saving import (
-    FileState,
-    PathError,
-    TakenError,
-    free,
-    save,
-    typed_path,
-)
+from edge_app.tui.saving import FileState, PathError, TakenError, free, save, typed_path
 from edge_app.tui.screens.drawer import Box
 from edge_app.tui.screens.widgets import PathInput
 from edge_app.tui.text import Run, State, count_words
@@ -57,8 +50,7 @@ class SaveDialog(ModalScreen[Path]):
         who_wrote_it: str = "",
         report: Callable[[str], str] | None = None,
     ) -> None:
-        """`text_as` gives the text as a file of a suffix holds it; `who_wrote_it` is
-        shown, and `report` is written beside the file if the person wants it."""
+        """`text_as` gives the text as a file of a suffix holds it."""
         super().__init__()
         self._path = path
         self._text_as = text_as
@@ -239,8 +231,7 @@ class Piece:
         return words[:_LONGEST_SUBJECT].rstrip(" ,-–—")
 
     def _thread(self) -> str:
-        """The identifiers that a References header holds: where not all have room, the
-        first, which names the thread, and the last."""
+        """The identifiers that a References header holds."""
         known = [one for one in self.references if _IDENTIFIER.fullmatch(one)]
         known = list(dict.fromkeys(known))
         while len(known) > 1 and sum(len(one) + 3 for one in known) > _LONGEST_THREAD:
@@ -248,8 +239,7 @@ class Piece:
         return " ".join(f"<{one}>" for one in known)
 
     def _markdown(self) -> str:
-        """The text below a heading where it has a name: that of the product, of a post
-        or of a note; a mail has none."""
+        """The text below a heading where it has a name."""
         name = one_line(self.brief.recipient)
         if self.brief.task == "email" or not name:
             return self.text
@@ -280,8 +270,7 @@ def shares(runs: Sequence[Run]) -> str:
 
 
 def report(variant: Variant, text: str) -> str:
-    """The report that is kept beside `text`, as it lies in the file; it quotes nothing
-    of it."""
+    """The report that is kept beside `text`, as it lies in the file."""
     runs = variant.runs()
     counts = count_words(runs)
     total = max(1, sum(counts.values()))

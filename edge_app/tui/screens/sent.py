@@ -20,12 +20,7 @@ from edge_app.decoding.events import Sent
 from edge_app.privacy.reading import PHRASE_WORDS
 from edge_app.tui.meters import Traffic, in_bytes
 from edge_app.tui.saving import PathError, export_sent
-from edge_app.tui.screens.cards import (
-    held_back,
-    in_common,
-    nothing_sent,
-    what_went,
-)
+from edge_app.tui.screens.cards import held_back, in_common, nothing_sent, what_went
 from edge_app.tui.screens.drawer import Drawer
 from edge_app.tui.variant import Variant
 from edge_app.tui.writing import Writing
@@ -185,8 +180,7 @@ def in_words(sent: Sent) -> str:
 
 
 def said_by(traffic: Traffic, number: int) -> dict[str, str]:
-    """What a sent message said, part by part: its bytes, read as a server reads them,
-    with the words of this device."""
+    """What a sent message said, part by part."""
     # The formats of the wire: the first paint does without.
     from edge_app.privacy.ledger import Entry
     from edge_app.privacy.reading import decoded
@@ -201,10 +195,7 @@ def said_by(traffic: Traffic, number: int) -> dict[str, str]:
     *_, message = decoded(messages)
     match message.says:
         case OpenSession() as said:
-            parts = {
-                "your request": said.prompt_ids,
-                "the text so far": said.text_ids,
-            }
+            parts = {"your request": said.prompt_ids, "the text so far": said.text_ids}
         case DraftBlock() as block:
             parts = {"settled before": block.settled, "drafted": block.drafted}
         case None:

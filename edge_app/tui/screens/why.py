@@ -51,8 +51,7 @@ class WhyDrawer(Drawer):
         mark: Callable[[Word], None],
         break_line: Callable[[int], None],
     ) -> None:
-        """`letter` is where the cursor stands, None: behind the last word; `mark` shows
-        a word in the text, and `break_line` breaks the line at a letter."""
+        """`letter` is where the cursor stands, None."""
         super().__init__()
         self.writing = writing
         self._mark = mark
@@ -246,8 +245,7 @@ class Word:
     text: str
     state: State
     tokens: tuple[int, ...] = ()
-    """Places of the settled tokens that it was drafted as; empty where the person
-    typed it, changed it or moved it."""
+    """Places of the settled tokens that it was drafted as."""
 
 
 def words_of_version(variant: Variant) -> list[Word]:
@@ -278,8 +276,7 @@ def words_of_version(variant: Variant) -> list[Word]:
 
 
 def word_at(words: Sequence[Word], letter: int | None) -> int | None:
-    """The place of the word that holds `letter`, or else stands before it; the last
-    one without a letter; None where there is no word."""
+    """The place of the word that holds `letter`, or else stands before it."""
     before = [
         at for at, word in enumerate(words) if letter is None or word.start <= letter
     ]
@@ -326,8 +323,7 @@ class Followed:
 
 
 def followed(text: str, start: int, sources: Iterable[Source]) -> Followed | None:
-    """The passage that the word of `text` at letter `start` follows; None where no
-    source holds it, or holds only a word that stands everywhere."""
+    """The passage that the word of `text` at letter `start` follows."""
     ours = list(_WORD.finditer(text))
     at = next((i for i, word in enumerate(ours) if word.end() > start), None)
     if at is None:

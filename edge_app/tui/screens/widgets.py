@@ -39,8 +39,7 @@ class Saying(Static):
 
 
 class Card(Saying):
-    """A card of the rail: its title and its key, then what it says. A click opens the
-    drawer of the same name."""
+    """A card of the rail: its title and its key, then what it says."""
 
     def __init__(self, name: str, title: str) -> None:
         super().__init__(id=name, classes="card", markup=False)
@@ -102,8 +101,7 @@ class PageText(TextArea):
         self._undoing = self._undoing and event.key == "ctrl+z"
 
     def on_resize(self) -> None:
-        """Be laid out anew once more: this width may wrap to another height, and what
-        is asked for in the middle of a layout is dropped."""
+        """Be laid out anew once more."""
         self.call_after_refresh(self.refresh, layout=True)
 
     def action_undo(self) -> None:
@@ -112,8 +110,7 @@ class PageText(TextArea):
         super().action_undo()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """F6 and F7 select a line or all in a TextArea; here they are the page's. So is
-        ^Z where nothing is to be undone, unless it was pressed to undo."""
+        """F6 and F7 select a line or all in a TextArea; here they are the page's."""
         if action in ("select_line", "select_all"):
             return False
         if action == "undo" and not (self._undoing or self.history._undo_stack):
@@ -142,8 +139,7 @@ class PathInput(LineInput):
         super().__init__(value, name="path", suggester=PathSuggester())
 
     def on_paste(self, event: events.Paste) -> None:
-        """Take a path that was dropped as the path that it means; into a field that
-        holds one already it goes as any text does."""
+        """Take a path that was dropped as the path that it means."""
         found = dropped(event.text)
         if found is not None and (not self.value or found != event.text):
             event.stop()
@@ -153,8 +149,7 @@ class PathInput(LineInput):
 
 
 def dropped(text: str) -> str | None:
-    """The first path of what a terminal pastes when files are dropped on it: in quotes,
-    with escapes, or as `file://`; None where it is no path."""
+    """The first path of what a terminal pastes when files are dropped on it."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines:
         return None
@@ -216,8 +211,7 @@ class Steps(Saying, can_focus=True):
     ]
 
     class Moved(Message):
-        """The person moved it to the step `at`. Until this is heard it may be put back
-        to where it was: who draws it anew does not know of the move yet."""
+        """The person moved it to the step `at`."""
 
         def __init__(self, steps: Steps, at: int) -> None:
             super().__init__()
@@ -232,8 +226,7 @@ class Steps(Saying, can_focus=True):
         at: int,
         ends: tuple[str, str] | None = None,
     ) -> None:
-        """`words` say what each step means; `ends` what lies to the left and right, for
-        one that is drawn as a slider."""
+        """`words` say what each step means."""
         super().__init__(id=name, markup=False)
         self.title = title
         self.at = at

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import asyncio
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from test_tui_terminal import start  # noqa: F401 (a fixture)
 from textual.events import Paste
+from textual.geometry import Region
 from textual.pilot import Pilot
-from textual.widgets import Input, TextArea
-from tui_helpers import drafted, gated_service, make_app, play, until
+from textual.widgets import DataTable, Input, Static, TextArea
+from tui_helpers import drafted, gated_service, make_app, play, said, until
+from tui_tapes import SOURCES, letter_recording, token_id
 
+from edge_app.decoding.events import (
+    Finished,
+    Notice,
+    Sent,
+    Settled,
+    SourcesFound,
+    Statistics,
+    Token,
+)
 from edge_app.tui.app import DRAWERS, SpecSteerApp
 from edge_app.tui.journal import JournalFolder
+from models.prompts import Request
 from tests.hostile import HOSTILE, MARK, dangers, dangers_in_terminal
+from tests.waiting import PATIENCE
 
 STRINGS = {
     "a folder of nobody": "~x/",
@@ -138,17 +148,7 @@ def test_no_field_falls_over_any_string(tmp_path, name, size):
     assert walk_through(tmp_path, STRINGS[name], size)
 
 
-@pytest.mark.slow
-@settings(max_examples=20, suppress_health_check=list(HealthCheck))
-@given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=400))
-def test_no_field_falls_over_random_text(tmp_path_factory, text):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(tmp_path_factory.mktemp("random"))
-        walk_through(Path.cwd(), text)
-
-
 STEPS = """
-from test_tui_fields import fields, screens
 from textual.binding import Binding
 from textual.widgets import Input
 
@@ -198,7 +198,7 @@ app._keys._hand_on = hand_on
 F12, END, BACKSPACE, ENTER = b"\x1b[24~", b"\x1b[F", b"\x7f", b"\r"
 
 
-def fill_in_terminal(start, folder, texts) -> tuple[str, set[str]]:  # noqa: F811
+def fill_in_terminal(start, folder, texts) -> tuple[str, set[str]]:
     """What the app wrote to a terminal while each text was pasted into every field, and
     the fields' names."""
     terminal = start(STEPS, size=(100, 30))
@@ -228,7 +228,7 @@ def fill_in_terminal(start, folder, texts) -> tuple[str, set[str]]:  # noqa: F81
 
 
 @pytest.mark.slow
-def test_nothing_that_is_pasted_steers_the_terminal(start, tmp_path):  # noqa: F811
+def test_nothing_that_is_pasted_steers_the_terminal(start, tmp_path):
     """As bytes through a pseudo-terminal, and what comes back byte for byte."""
     output, names = fill_in_terminal(start, tmp_path, [ALL])
     assert {"Page request", "Page editor", "SaveDialog path"} <= names
@@ -236,7 +236,128 @@ def test_nothing_that_is_pasted_steers_the_terminal(start, tmp_path):  # noqa: F
     assert dangers_in_terminal(output) == []
 
 
-@pytest.mark.slow
-def test_no_string_steers_the_terminal(start, tmp_path):  # noqa: F811
-    output, _ = fill_in_terminal(start, tmp_path, STRINGS.values())
-    assert dangers_in_terminal(output) == []
+TRAP = f"[/x][@click=app.quit]{HOSTILE}"
+IPV6 = "http://[::1]:8765/v1/sessions"
+
+
+def screen(app):
+    """The letters that go to the terminal, row by row."""
+    rows = app.screen._compositor.render_strips()
+    return "\n".join("".join(part.text for part in strip) for strip in rows)
+
+
+def hostile_service():
+    """Letters, a server and a text that are all hostile."""
+    made = gated_service()
+    texts = ["Dear", f" {TRAP}", "\x1b", "[2J", "\tthe", " end"]
+    titled = [
+        SOURCES[0].__class__(7, TRAP, 2.0, {"words": 1.0}, f"{TRAP}\r\n{HOSTILE}"),
+        SOURCES[1].__class__(8, f"email to {TRAP}, 2024-08-19: x", 1.0, {}, TRAP),
+    ]
+    made.recordings = [
+        [
+            SourcesFound(tuple(titled)),
+            Sent(1e9, f"{IPV6}{HOSTILE}", TRAP, 9, (), HOSTILE.encode()),
+            Notice(TRAP),
+            *(Settled((Token(token_id(text), text, "accepted"),)) for text in texts),
+            Finished("end", Statistics()),
+        ],
+        letter_recording(),
+    ]
+    made.server = TRAP
+    return made
+
+
+def test_every_screen_is_calm(tmp_path):
+    """Cards, drawers, toasts, the editor; all rows that the terminal is given."""
+    app = make_app(
+        hostile_service(), tmp_path, first_request=Request(TRAP, "email", TRAP)
+    )
+
+    async def steps(pilot):
+        await drafted(pilot)
+        await until(pilot, lambda: "the end" in screen(app))
+        seen = [screen(app)]
+        for key in (
+            "f2",
+            "f3",
+            "f4",
+            "f9",
+            "f12",
+            "alt+r",
+            "ctrl+l",
+            "ctrl+o",
+            "ctrl+p",
+        ):
+            await pilot.press(key)
+            seen.append(screen(app))
+            if key == "f3":
+                app.screen.query_one(DataTable).move_cursor(row=0)
+                await pilot.press("enter")
+                assert IPV6 in said(app, "#text"), "brackets are no markup"
+                seen.append(screen(app))
+            if key == "ctrl+p":
+                await pilot.press("escape")
+        assert [dangers(rows) for rows in seen] == [[]] * len(seen)
+        assert sum(MARK in rows for rows in seen) >= 4
+
+    play(app, steps, size=(120, 36))
+
+
+def test_a_notification_is_never_markup(tmp_path):
+    """Whoever sends it: the app, a screen, a widget."""
+    app = make_app(gated_service(), tmp_path)
+
+    async def steps():
+        async with app.run_test(size=(120, 60), notifications=True) as pilot:
+            for sender in (app, app.page, app.page.pane):
+                sender.notify(TRAP, timeout=PATIENCE)
+            sender.notify(TRAP, markup=True, timeout=PATIENCE)
+            await until(pilot, lambda: screen(app).count("[/x]") == 4)
+            assert not any(note.markup for note in app._notifications)
+            assert dangers(screen(app)) == []
+
+    try:
+        asyncio.run(steps())
+    finally:
+        app.writing.close()
+
+
+def test_the_gate_keeps_the_width_of_a_row(tmp_path):
+    """A character that takes no cell gives way to none, so that nothing is moved."""
+    app = make_app(gated_service(), tmp_path)
+
+    async def steps(pilot):
+        shown = Static(f"é\u200d日本{HOSTILE}end", markup=False)
+        await app.page.mount(shown)
+        await pilot.pause()
+        for strip in shown.render_lines(Region(0, 0, *shown.size)):
+            assert strip.cell_length == shown.size.width
+            copy = type(strip)(list(strip))  # measures its text anew
+            assert copy.cell_length == strip.cell_length
+            assert dangers(strip.text) == []
+
+    play(app, steps)
+
+
+def test_what_is_copied_or_saved_is_no_command(tmp_path):
+    """Pasted into a shell, an escape sequence would be one; what the page could not
+    show is in no file either."""
+    app = make_app(hostile_service(), tmp_path)
+
+    async def steps(pilot):
+        await drafted(pilot)
+        await pilot.press("alt+c")
+        assert "the end" in app.clipboard
+        assert MARK in app.clipboard
+        assert dangers(app.clipboard) == []
+        app.copy_to_clipboard(HOSTILE)  # as from a field that is selected
+        assert dangers(app.clipboard) == []
+        await pilot.press("ctrl+s")
+        app.screen.query_one("#path").value = str(tmp_path / "letter.txt")
+        await pilot.press("enter")
+
+    play(app, steps)
+    text = (tmp_path / "letter.txt").read_bytes().decode()
+    assert "\ufffd[2J\tthe end" in text
+    assert dangers(text) == []

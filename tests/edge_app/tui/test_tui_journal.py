@@ -12,10 +12,9 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_tui_variant import LETTER
 from textual.app import App
 from tui_helpers import drafted, gated_service, make_app, play
-from tui_tapes import REQUEST, SOURCES
+from tui_tapes import LETTER, REQUEST, SOURCES
 
 from decoding_core.settings import MethodSettings
 from edge_app.config import sealed
@@ -198,15 +197,6 @@ def test_a_splice_is_that_of_the_letters(before, data):
     wanted[at : at + removed] = letters(inserted)
     assert letters(made) == wanted
     assert made == joined(made)
-
-
-@given(texts, texts)
-def test_a_changed_brief_is_an_entry(before, after):
-    old, new = Request(before, "email", "Ana"), Request(after, "note", "")
-    draft = Draft(old)
-    draft.apply(asked(old, new))
-    assert draft.request == new
-    assert asked(new, new) is None
 
 
 def test_the_screen_is_what_the_journal_folds_to(tmp_path):

@@ -9,8 +9,6 @@ import random
 import threading
 
 import pytest
-from test_tui_variant import LETTER
-from test_tui_writing import writing_at
 from textual.app import App
 from textual.widgets import Input, Static
 from tui_helpers import (
@@ -23,8 +21,9 @@ from tui_helpers import (
     said,
     settle,
     until,
+    writing_at,
 )
-from tui_tapes import REQUEST, letter_recording, plain_recording
+from tui_tapes import LETTER, REQUEST, letter_recording, plain_recording
 
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import Finished, Opened, Statistics
@@ -52,11 +51,6 @@ EMPTY = [Opened("own server", local=False), Finished("end", Statistics())]
 def test_what_cannot_be_a_path_is_said(typed, sentence):
     with pytest.raises(PathError, match=sentence):
         typed_path(typed)
-
-
-@pytest.mark.parametrize("typed", ["~of-no-name/a", "a\0b/c", "a\ud800/c", "n" * 300])
-def test_what_cannot_be_a_path_is_not_completed(typed):
-    assert complete(typed) is None
 
 
 def test_a_name_that_no_terminal_shows_is_not_proposed(tmp_path):
@@ -181,32 +175,6 @@ def test_another_version_takes_a_new_seed_after_an_empty_one():
     assert [request.settings.seed for request in fake.requests] == [4, 5, 6, 7]
 
 
-def test_a_first_draft_that_is_empty_is_not_written_the_same_way_again():
-    fake = gated_service()
-    fake.recordings = [EMPTY, letter_recording()]
-    with writing_at(fake) as writing:
-        for _ in range(2):
-            writing.draft(REQUEST)
-            settle(writing, lambda: not writing.service_busy)
-        assert writing.variant.text == LETTER
-    assert [request.settings.seed for request in fake.requests] == [0, 1]
-
-
-def test_what_an_empty_attempt_sent_is_counted_on():
-    """Its words left this device, whether a version stands for them or not."""
-    fake = gated_service()
-    recording = letter_recording()
-    sent = [event for event in recording if type(event).__name__ != "Settled"]
-    fake.recordings = [sent, letter_recording()]
-    with writing_at(fake) as writing:
-        writing.draft(REQUEST)
-        settle(writing, lambda: not writing.service_busy)
-        assert not writing.variants
-        (attempt,) = writing.attempts
-        assert attempt.sent
-        assert len(writing.traffic.sent) == len(attempt.sent)
-
-
 def test_the_reason_stays_on_the_page_until_the_next_action(tmp_path):
     fake = gated_service()
     app = make_app(fake, tmp_path)
@@ -223,25 +191,6 @@ def test_the_reason_stays_on_the_page_until_the_next_action(tmp_path):
         assert app.query_one("#reason", Static).display
         await pilot.press("escape")
         assert not app.query_one("#reason", Static).display
-
-    play(app, steps)
-
-
-def test_a_refused_first_attempt_leaves_an_empty_page(tmp_path):
-    """Words that were waiting do not stay on it."""
-    fake = gated_service()
-    fake.problem, fake.recordings = "No.", [letter_recording()[:9]]
-    fake.gates[8] = threading.Event()
-    app = make_app(fake, tmp_path)
-
-    async def steps(pilot):
-        await until(pilot, lambda: app.writing.ready)
-        await pilot.press("ctrl+j")
-        await until(pilot, lambda: "Dear" in app.page.pane.view.texts)
-        fake.gates[8].set()
-        await until(pilot, lambda: bool(app.writing.reason))
-        assert app.writing.variant is None
-        assert not app.page.pane.view.texts
 
     play(app, steps)
 
@@ -335,41 +284,6 @@ def test_a_draft_that_cannot_be_kept_is_said_and_leaving_waits(home, tmp_path):
     assert one.draft.variant.text == LETTER
 
 
-@pytest.mark.slow
-def test_saving_from_the_question_saves_and_leaves(tmp_path):
-    app = make_app(gated_service(), tmp_path)
-
-    async def steps(pilot):
-        await drafted(pilot)
-        await pilot.press("ctrl+q", "ctrl+s", "enter")
-
-    play(app, steps)
-    assert (tmp_path / "email-ana.txt").read_text() == LETTER + "\n"
-    assert app.return_code == 0
-
-
-def test_a_search_is_answered_when_there_is_nothing(tmp_path):
-    """Also where nothing was listed before, and where the search failed."""
-    fake = gated_service()
-    app = make_app(fake, tmp_path)
-
-    def search(query, limit=20):
-        if "0" in query:
-            raise ZeroDivisionError("by [/zero]")
-        return []
-
-    fake.search = search
-
-    async def steps(pilot):
-        await pilot.press("f2", "slash", *"[/x]", "enter")
-        await until(pilot, lambda: "0 found for “[/x]”" in said(app, ".note"))
-        await pilot.press("slash", "0", "enter")
-        wanted = "cannot search: Unexpected"
-        await until(pilot, lambda: wanted in said(app, ".note"))
-
-    play(app, steps)
-
-
 def test_there_is_no_patience_with_a_load():
     """The service is called at once, however long others would be waited for."""
     gate, called = threading.Event(), threading.Event()
@@ -392,13 +306,3 @@ def test_there_is_no_patience_with_a_load():
     finally:
         gate.set()
         closing.join()
-
-
-def test_a_loading_thread_is_left_to_itself():
-    """`close` says whether all have ended; an import is given its time."""
-    fake = gated_service(ready=False)
-    with writing_at(fake) as writing:
-        assert not writing.close()
-        fake.ready.set()
-        settle(writing, lambda: writing.ready)
-        assert writing.close()

@@ -1,18 +1,39 @@
 """The page, as a person uses it."""
 
+from __future__ import annotations
+
 import asyncio
 import threading
+from itertools import pairwise
+from random import Random
 
-from test_tui_variant import LETTER
-from test_tui_writing import FIRST_BLOCK, HOLD
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.color import Color as TerminalColor
+from rich.color import ColorSystem
 from textual.app import App
+from textual.color import Color
 from textual.widgets import Input, Static
-from tui_helpers import SECOND, drafted, gated_service, make_app, play, said, until
-from tui_tapes import REQUEST, plain_recording
+from tui_helpers import (
+    FIRST_BLOCK,
+    HOLD,
+    SECOND,
+    drafted,
+    gated_service,
+    make_app,
+    play,
+    said,
+    until,
+)
+from tui_tapes import LETTER, REQUEST, plain_recording
 
-from edge_app.tui.keys import ACTIONS
+from edge_app.tui import preferences as themes
 from edge_app.tui.screens.editor import DraftEditor
 from edge_app.tui.screens.page import next_step
+from edge_app.tui.screens.pane import DraftView, rows_after
+from edge_app.tui.text import STATES
 from models.prompts import Request
 
 
@@ -110,22 +131,6 @@ def test_an_empty_brief_is_not_sent_and_problems_become_toasts(tmp_path):
     assert fake.requests[0].offline
 
 
-def test_keys_can_be_changed_and_every_action_is_in_the_palette(tmp_path):
-    app = make_app(gated_service(), tmp_path)
-
-    async def steps(pilot):
-        app.set_keymap({"draft": "ctrl+g"})
-        await until(pilot, lambda: app.writing.ready)
-        await pilot.press("ctrl+g")
-        await until(pilot, lambda: app.page.pane.editing)
-        commands = {c.title: c for c in app.get_system_commands(app.screen)}
-        assert {action.label for action in ACTIONS} <= commands.keys()
-        commands["Again"].callback()
-        await until(pilot, lambda: len(app.writing.variants) == 2)
-
-    play(app, steps)
-
-
 def test_the_editor_keeps_where_words_came_from():
     """Through typing, deleting, pasting and undoing."""
     runs = [("Dear Ana,\n\nat", "kept"), (" Whitby", "replaced"), (" we met", "kept")]
@@ -178,3 +183,158 @@ def test_a_long_text_stays_where_it_was_read_when_it_ends(tmp_path):
         await until(pilot, lambda: editor.scroll_y == row)
 
     play(app, steps)
+
+
+SIZES = [(200, 55), (120, 36), (100, 30), (80, 24), (60, 20), (45, 30), (40, 12)]
+
+
+def test_the_brief_grows_to_what_it_needs(tmp_path):
+    app = make_app(gated_service(), tmp_path)
+
+    async def steps(pilot):
+        brief = app.query_one("#request")
+        await until(pilot, lambda: brief.size.height == 1)
+        brief.text = "Say this. " * 30
+        await until(pilot, lambda: brief.size.height == 4)
+        brief.text = "Say this. " * 300
+        await until(pilot, lambda: brief.size.height == 8)
+        brief.text = ""
+        await until(pilot, lambda: brief.size.height == 1)
+
+    play(app, steps, size=(120, 36))
+
+
+@pytest.mark.parametrize("theme", [themes.DARK, themes.LIGHT], ids=lambda t: t.name)
+def test_colours_are_the_same_with_256(theme):
+    """Each is an entry of the palette; Rich takes for some greys the one beside it."""
+    for name in ("primary", "secondary", "accent", "warning", "error", "success",
+                 "foreground", "background", "surface", "panel"):  # fmt: skip
+        wanted = Color.parse(getattr(theme, name))
+        shown = TerminalColor.parse(wanted.hex).downgrade(ColorSystem.EIGHT_BIT)
+        pairs = zip(shown.get_truecolor(), wanted.rgb, strict=True)
+        away = [one - other for one, other in pairs]
+        assert len(set(away)) == 1, name
+        assert abs(away[0]) <= 10, name
+
+
+def test_a_terminal_that_says_it_is_light_is_believed():
+    light, dark = themes.LIGHT.name, themes.DARK.name
+    assert themes.fitting({"COLORFGBG": "0;15"}) == light
+    assert themes.fitting({"COLORFGBG": "0;default;15"}) == light
+    for said_so in ({}, {"COLORFGBG": "15;0"}, {"COLORFGBG": "x"}):
+        assert themes.fitting(said_so) == dark
+
+
+PIECES = [
+    " a",
+    " letter",
+    "ing",
+    ".\n\n",
+    " 漢字",
+    "漢字漢",
+    " ",
+    "unbreakably" * 4,
+    "",
+]
+texts = st.lists(st.sampled_from(PIECES), max_size=60)
+
+
+class ViewApp(App):
+    CSS = "DraftView { overflow-y: scroll; }"
+
+    def compose(self):
+        yield DraftView("view")
+
+
+def rows_of(pieces, starts):
+    """The rows as strings."""
+    places = [*starts, (len(pieces), 0)]
+    flat = [(w, o, c) for w, text in enumerate(pieces) for o, c in enumerate(text)]
+    return [
+        "".join(c for w, o, c in flat if first <= (w, o) < last)
+        for first, last in pairwise(places)
+    ]
+
+
+@given(texts, st.integers(4, 30))
+def test_rows_fit_and_make_up_the_text(pieces, width):
+    rows = rows_of(pieces, [(0, 0), *rows_after(pieces, (0, 0), width)])
+
+    assert "".join(rows) == "".join(pieces)
+    assert all(cell_len(row.rstrip()) <= width for row in rows)
+
+
+@given(texts, texts, st.integers(4, 30))
+def test_wrapping_on_from_the_last_row_equals_wrapping_all(before, after, width):
+    starts = [(0, 0), *rows_after(before, (0, 0), width)]
+
+    starts += rows_after(before + after, starts[-1], width)
+
+    assert starts == [(0, 0), *rows_after(before + after, (0, 0), width)]
+
+
+def test_random_rewriting_equals_drawing_all():
+    """Rows, strips and states are the same as in a view that got all at once."""
+
+    async def fuzz():
+        random = Random(1)
+        app = ViewApp()
+        async with app.run_test(size=(40, 12)) as pilot:
+            view = app.query_one(DraftView)
+            for step in range(100):
+                if step % 50 == 0:
+                    await pilot.resize_terminal(random.randint(12, 60), 12)
+                    await pilot.pause()
+                rewrite(view, random)
+                check(view)
+                if step % 10 == 0:
+                    await pilot.pause()
+
+    def rewrite(view, random):
+        first = random.randint(max(0, len(view.texts) - 10), len(view.texts))
+        kept = list(zip(view.texts[first:], view.states[first:], strict=True))
+        kept = [
+            (text, random.choice(STATES)) for text, _ in kept[: random.randint(0, 9)]
+        ]
+        pieces = random.choices(PIECES, k=random.randint(0, 9))
+        view.rewrite(first, kept + [(text, random.choice(STATES)) for text in pieces])
+
+    def check(view):
+        starts = list(view._starts)
+        drawn = [view.render_line(y) for y in range(12)]
+        view._wrap(0)
+        assert view._starts == starts
+        assert [view.render_line(y) for y in range(12)] == drawn
+
+    asyncio.run(fuzz())
+
+
+def test_the_editor_breaks_lines_where_the_view_did():
+    """The text does not jump when the view is swapped for the editor."""
+    text = "The quick brown fox jumps over the lazy dog again and again. " * 20
+
+    class Both(App):
+        CSS = """DraftView, DraftEditor { height: 1fr; padding: 0; overflow-y: scroll; }
+                 DraftView, DraftEditor { scrollbar-size-vertical: 1; }"""
+
+        def compose(self):
+            yield DraftView("view")
+            yield DraftEditor("editor")
+
+    async def look():
+        app = Both()
+        for width in (30, 37):
+            async with app.run_test(size=(width, 60)) as pilot:
+                app.query_one(DraftView).rewrite(0, [(text, "kept")])
+                app.query_one(DraftEditor).show_runs([(text, "kept")])
+                view, editor = app.query_one(DraftView), app.query_one(DraftEditor)
+                both = (view, editor)
+                await until(pilot, lambda both=both: all(one.size for one in both))
+                rows = rows_of(view.texts, view._starts)
+                wrapped = editor.wrapped_document.get_sections(0)
+                assert [row.rstrip() for row in rows if row.strip()] == [
+                    row.rstrip() for row in wrapped if row.strip()
+                ]
+            app = Both()
+
+    asyncio.run(look())

@@ -3,58 +3,38 @@
 from __future__ import annotations
 
 import base64
-import os
 import signal
 import stat
+import threading
+from pathlib import Path
 
 import pytest
-from test_tui_variant import LETTER
-from test_tui_writing import FIRST_BLOCK
-from tui_helpers import SECOND
-from tui_terminal import Terminal
+from textual.events import Key
+from tui_helpers import (
+    FIRST_BLOCK,
+    GatedService,
+    drafted,
+    gated_service,
+    make_app,
+    play,
+    until,
+)
+from tui_tapes import LETTER
+from tui_terminal import SCRIPT, Terminal, ctrl
 
+from decoding_core.settings import MethodSettings
+from edge_app.tui import outside as editor
 from edge_app.tui.draft import Draft
 from edge_app.tui.journal import JournalFolder
+from edge_app.tui.outside import hand_to_programs, osc52, programs
+from edge_app.tui.screens.page import Page
+from edge_app.tui.screens.save import SaveDialog
+from edge_app.tui.writing import Writing
 from tests.waiting import PATIENCE
 
-SCRIPT = """
-import sys
-from pathlib import Path
-from tui_helpers import gated_service, make_app
-from edge_app.tui.app import run_app
-from edge_app.tui.journal import JournalFolder
-from models.folders import state_folder
-from tests.waiting import PATIENCE
-fake = gated_service()
-app = make_app(fake, Path("."), journals=JournalFolder(state_folder() / "drafts"))
-{more}
-code = run_app(app)
-Path("closed").write_text(str(fake.closed))
-sys.exit(code)
-"""
 ESC, ENTER, DELETE = b"\x1b", b"\r", b"\x1b[3~"
 DOWN, SHIFT_LEFT = b"\x1b[B", b"\x1b[1;2D"
 F2, F3, F7 = b"\x1bOQ", b"\x1bOR", b"\x1b[18~"
-
-
-def ctrl(letter: str) -> bytes:
-    """The byte that Ctrl makes of a letter."""
-    return bytes([ord(letter) & 31])
-
-
-@pytest.fixture
-def start(home, tmp_path):
-    """Starts the app, with more lines of script where a test needs them."""
-    started = []
-
-    def run(more: str = "", script: str = SCRIPT, **options) -> Terminal:
-        script = script.replace("{more}", more)
-        started.append(Terminal(script, home, tmp_path, **options))
-        return started[-1]
-
-    yield run
-    for terminal in started:
-        terminal.close()
 
 
 def draft(terminal: Terminal) -> None:
@@ -73,95 +53,6 @@ def kept(home) -> Draft:
     ((one,), problems) = JournalFolder(home / "drafts").kept()
     assert not problems
     return one.draft
-
-
-@pytest.mark.slow
-def test_no_string_in_any_field_loses_the_text(start, home, tmp_path):
-    """What a path, a search or a recipient cannot be is said in a sentence."""
-    (tmp_path / "A.txt").write_text("a")
-    (tmp_path / "B.txt").write_text("b")
-    (tmp_path / "folder").mkdir()
-    os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "round").symlink_to("round")
-    terminal = start()
-    draft(terminal)
-
-    def open_save() -> None:
-        terminal.send(ctrl("s"))
-        terminal.until("enter saves")
-
-    def enter(typed: str, answer: str, place: tuple[str, int]) -> None:
-        """Type into the field in the row of `place`, or in one below, and send it."""
-        label, below = place
-
-        def row() -> str:
-            at = terminal.screen.find(label)[0] + below
-            return terminal.screen.text.split("\n")[at]
-
-        if terminal.last_typed:
-            terminal.send(ctrl("u"))
-            terminal.until(lambda: terminal.last_typed not in row())
-        terminal.send(typed)
-        terminal.last_typed = typed[-30:]
-        terminal.until(lambda: typed[-30:] in row())
-        terminal.send(ENTER)
-        terminal.until(answer)
-
-    save = ("Save the text", 1)
-    terminal.last_typed = "email-ana"
-    open_save()
-    enter("~of-no-name/", "there is no user ~of-no-name on this", save)
-    enter("n" * 300, "the name is too long", save)
-    enter("", "type the name of a file first", save)
-    enter("folder", "this is a folder", save)
-    enter("pipe", "this is a device or a pipe", save)
-    enter("round", "run in a circle", save)
-    enter("A.txt/x", "a file, not a folder", save)
-    enter("new/", "this is a folder", save)
-    enter("A.txt", "this file exists", save)
-    enter("B.txt", "this file exists", save)  # it was A that was asked about
-    assert (tmp_path / "B.txt").read_text() == "b"
-    terminal.send(ENTER)
-    terminal.until("saved to B.txt")
-    terminal.last_typed = "email-ana"
-    open_save()
-    enter("[/x]", "saved to [/x]", save)
-
-    terminal.send(F2)
-    terminal.until("x leaves out")
-    terminal.send(b"/" + ctrl("t"))  # what is seen comes behind what is not
-    terminal.until("offline: this device alone")
-    terminal.send("[/x]")
-    terminal.send(ENTER)
-    terminal.until("0 found for “[/x]”")
-    terminal.send(ctrl("o"))
-    path = ("file or folder", 0)
-    terminal.until("file or folder")
-    terminal.last_typed = ""
-    enter("~of-no-name/", "there is no user ~of-no-name on this", path)
-    enter("[/x", "there is no [/x", path)
-    enter("n" * 300, "the name is too long", path)
-    enter("", "type the name of a file first", path)
-
-    terminal.send(ESC)
-    terminal.gone("file or folder")
-    terminal.click("to Ana")
-    terminal.send("n" * 300)
-    terminal.until("nnnn")
-    terminal.send(ctrl("r"))
-    terminal.until("F7/F8 flip versions")
-    terminal.until("for the photographs. I will")
-    open_save()
-    terminal.send(ENTER)
-    terminal.until("saved to")
-    terminal.send(ctrl("q"))
-    assert terminal.end() == 0
-    assert kept(home).aside, "all is saved"
-    assert (tmp_path / "A.txt").read_text() == "a"
-    assert (tmp_path / "B.txt").read_text() == LETTER + "\n"
-    assert (tmp_path / "[" / "x]").read_text() == LETTER + "\n"
-    (saved,) = tmp_path.glob("email-*n*.txt")
-    assert saved.read_text() == SECOND + "\n"
 
 
 def test_keys_and_clicks_as_terminals_send_them(start):
@@ -206,53 +97,6 @@ def clipboard(terminal: Terminal) -> list[str]:
         for command in terminal.screen.commands
         if command.startswith("52;")
     ]
-
-
-@pytest.mark.slow
-def test_leaving_asks_nothing_and_all_is_there_again(start, home):
-    """Versions, edits, what was on screen and the checker's switch, after Ctrl-Q and
-    Ctrl-C; another draft is begun, and the first found among the drafts."""
-    terminal = start()
-    draft(terminal)
-    terminal.send(b"Bye")
-    terminal.until("Bye")
-    terminal.send(ctrl("r"))
-    terminal.until("for the photographs. I will")
-    terminal.until("version 2 of 2")
-    terminal.send(F7 + ctrl("t"))
-    terminal.until("version 1 of 2")
-    terminal.until("○ offline")
-    terminal.send(ctrl("q"))
-    assert terminal.end() == 0
-    assert "is kept in" in terminal.output.decode()
-
-    terminal = start()
-    terminal.until("here is what you wrote until")
-    terminal.until("version 1 of 2")
-    terminal.until("Bye")
-    terminal.until("○ offline")
-    terminal.send(ctrl("n"))
-    terminal.until("a new draft")
-    terminal.gone("Bye")
-    terminal.send(b"Another thing")
-    terminal.until("Another thing")
-    terminal.send(ctrl("c"))
-    assert terminal.end() == 130
-
-    terminal = start()
-    terminal.until("Another thing")
-    terminal.send(ctrl("l"))
-    terminal.until("(2 versions)")
-    terminal.send(DOWN + ENTER)
-    terminal.gone("Your drafts")
-    terminal.until("Bye")
-    terminal.send(ctrl("l"))
-    terminal.until("Another thing")  # the drafts are read in a thread
-    terminal.send(b"another")  # which of the two stands first is a matter of time
-    terminal.gone("(2 versions)")
-    terminal.send(DOWN + DELETE + DELETE)
-    terminal.gone("Another thing")
-    assert len(list((home / "drafts").iterdir())) == 1
 
 
 @pytest.mark.parametrize(
@@ -328,60 +172,6 @@ def test_a_draft_that_was_cut_off_is_gone_on_with(start, home):
     assert second.request.settings == first.request.settings
 
 
-ANSWERING = SCRIPT.replace(
-    "fake = gated_service()",
-    """
-from test_tui_style import answering
-from models.prompts import Request
-fake = answering()
-""",
-).replace(
-    'make_app(fake, Path("."), ',
-    'make_app(fake, Path("."), first_request=Request("Tea?", "email", "Bo"), ',
-)
-
-
-def test_an_answer_by_keys_goes_to_who_wrote(start, home, tmp_path):
-    """Not to whom the brief on the page is for, which is among the drafts then."""
-    terminal = start(script=ANSWERING)
-    draft(terminal)
-    terminal.send(b"\x1br")
-    terminal.until("Ana Ruiz  The boat")
-    terminal.send(b"\x1b[B")
-    terminal.until("I row.")
-    terminal.send(ENTER)
-    terminal.until("answers Ana Ruiz: The boat")
-    terminal.send(b"yes")
-    terminal.until("yes")
-    terminal.send(ctrl("j"))
-    terminal.until("photographs. I will come")
-    terminal.until("edit anything")
-    terminal.send(ctrl("s"))
-    terminal.until("enter saves")
-    terminal.send(ctrl("u") + b"answer.eml" + ENTER)
-    terminal.until("saved to answer.eml")
-    told = (tmp_path / "answer.eml").read_text()
-    assert "To: ana@x.org\n" in told
-    assert "From: me@work.org\n" in told
-    assert "Subject: Re: The boat\n" in told
-    kept_ones, _ = JournalFolder(home / "drafts").kept()
-    answer, before = (one.draft for one in kept_ones)
-    assert (before.request.text, before.request.recipient) == ("Tea?", "Bo")
-    assert (answer.request.text, answer.request.recipient) == ("yes", "Ana Ruiz")
-
-
-@pytest.mark.slow
-def test_two_apps_do_not_write_into_one_draft(start, home):
-    """The second says so, and has a page of its own."""
-    first = start()
-    draft(first)
-    second = start()
-    second.until("open in another window")
-    second.send(ctrl("c"))
-    assert second.end() == 130
-    assert kept(home).variant.text == LETTER
-
-
 def test_an_error_that_nobody_foresaw_keeps_the_draft(start, home):
     """The traceback shows no values: they hold the text. What is said last is where
     the draft is."""
@@ -403,41 +193,163 @@ type(app).action_offline = broken
     assert kept(home).variant.text == LETTER + "Bye"
 
 
-HELD = """
-import os, sys
-from pathlib import Path
-from edge_app.transport.child_server import ChildServer
-from models.engines.llama_cpp import LlamaModel
-begin = ChildServer.__init__
-def note(self, *rest):
-    begin(self, *rest)
-    Path("child").write_text(str(self._process.pid))
-def held(self, *rest, **options):
-    Path("held").touch()
-    os.read(os.open("barrier", os.O_RDONLY), 1)  # in C, as a load is
-    Path("freed").touch()
-ChildServer.__init__, LlamaModel.__init__ = note, held
-sys.argv = ["specsteer"]
-from edge_app.cli import main
-main()
-"""
-
-
 @pytest.mark.slow
-def test_leaving_waits_for_no_model_that_is_loading(start, tmp_path):
-    """The load is held until the test ends; the child that loads, too, ends."""
-    os.mkfifo(tmp_path / "barrier")
-    terminal = start(script=HELD)
-    terminal.until("loading the models")
-    barrier = os.open(tmp_path / "barrier", os.O_RDWR)
-    try:
-        terminal.until(lambda: (tmp_path / "held").exists())
-        terminal.send(ctrl("j"))
-        terminal.until("the draft begins by itself")
-        terminal.send(ctrl("q"))
-        assert terminal.end() == 0
-        assert not (tmp_path / "freed").exists()
-        with pytest.raises(ProcessLookupError):
-            os.kill(int((tmp_path / "child").read_text()), 0)
-    finally:
-        os.close(barrier)
+def test_what_an_editor_leaves_alone_keeps_its_origin(start, home, tmp_path):
+    script = tmp_path / "ed.sh"
+    script.write_text(
+        '#!/bin/sh\nstat -c %a "$1" > mode\necho EDITING\nsed -i s/yellow/green/ "$1"\n'
+        'sed -i "s/Whitby made/Whitby really made/" "$1"\n'
+    )
+    script.chmod(0o700)
+    terminal = start(EDITOR=f"{script}")
+    draft(terminal)
+    terminal.send(b"\x1be")
+    terminal.until("really")
+    terminal.send(ctrl("q"))
+    assert terminal.end() == 0
+    assert (tmp_path / "mode").read_text().strip() == "600"
+    assert not list(home.glob("edit-*"))
+    variant = kept(home).variant
+    states = {text.strip(): state for text, state in variant.runs()}
+    assert states["really"] == "typed"
+    assert "replaced" in states.values()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("Dear Ana,\n\nbye", "Dear Ana,\n\nhello and bye"),
+        ("one two three", "three two"),
+        ("", "new\n"),
+        ("all of it", ""),
+        ("grüße 👋🏽 an", "grüße 👋🏽 an dich"),
+    ],
+)
+def test_edits_make_the_one_text_the_other(before, after):
+    text = before
+    for first, end, inserted in editor.changes(before, after):
+        text = text[:first] + inserted + text[end:]
+
+    assert text == after
+
+
+def test_an_editor_that_cannot_be_is_said(tmp_path, home):
+    with pytest.raises(editor.EditorError, match="there is no editor 'gone-ed'"):
+        editor.editor_command({"EDITOR": "gone-ed -w"})
+    with pytest.raises(editor.EditorError, match="cannot be read"):
+        editor.editor_command({"EDITOR": "'"})
+    with pytest.raises(editor.EditorError, match="ended with 1; the text is as it was"):
+        editor.edited("text", ["false"])
+    assert editor.edited("text", ["true"]) == "text"
+    assert [path for path in home.iterdir() if path.name.startswith("edit-")] == []
+
+
+def test_every_way_to_the_clipboard_is_taken(tmp_path):
+    plain = osc52("Grüße", {})
+    assert base64.b64decode(plain[7:-1]).decode() == "Grüße"
+    wrapped = osc52("Grüße" * 100, {"STY": "1"})
+    pieces = wrapped.removesuffix("\x1b\\").split("\x1b\\")
+    assert "".join(piece.removeprefix("\x1bP") for piece in pieces) == osc52(
+        "Grüße" * 100, {}
+    )
+    every = {"TMUX": "1", "WAYLAND_DISPLAY": "w", "DISPLAY": ":0"}
+    assert [one[0] for one in programs(every, str)] == ["tmux", "wl-copy"]
+    only = {"xsel": "/usr/bin/xsel"}
+    assert programs({"DISPLAY": ":0"}, only.get) == [("xsel", "-ib")]
+    assert programs({}, only.get) == []
+    out = tmp_path / "copied"
+    command = ("sh", "-c", f"cat > {out}")
+    hand_to_programs("Grüße", [("gone-copy",), command]).join()
+    assert out.read_text() == "Grüße"
+
+
+def test_ctrl_z_undoes_before_it_suspends(tmp_path):
+    app = make_app(gated_service(), tmp_path)
+    suspended = []
+    app.action_suspend_process = lambda: suspended.append(True)
+
+    async def steps(pilot):
+        await drafted(pilot)
+        text = app.page.pane.editor.text
+        await pilot.press("x", "ctrl+z", "ctrl+z")
+        assert app.page.pane.editor.text == text
+        assert not suspended
+        await pilot.press("left", "ctrl+z")
+        assert suspended == [True]
+
+    play(app, steps)
+
+
+def test_keys_that_come_together_act_one_after_the_other(tmp_path):
+    """As a slow line sends them: what moves the cursor, opens a drawer or a dialog, and
+    what is typed behind it."""
+    app = make_app(gated_service(), tmp_path)
+
+    async def steps(pilot):
+        def send(*keys):
+            for key in keys:
+                letter = key if len(key) == 1 else None
+                app.post_message(Key(key, letter))
+
+        await drafted(pilot)
+        editor = app.page.pane.editor
+        text = editor.text
+        send("left", "x", "left", "backspace", "y", "ctrl+s", "z", "q")
+        await until(pilot, lambda: isinstance(app.screen, SaveDialog))
+        path = app.screen.query_one("#path")
+        await until(pilot, lambda: path.value.endswith("zq"))
+        assert editor.text == text[:-2] + "yxn"
+        send("escape", "right", "left", "left", "enter", "right", "escape", "up", "!")
+        await until(pilot, lambda: "!" in editor.text)
+        assert isinstance(app.screen, Page)
+        assert "!Love,\nByxn" in editor.text
+
+    play(app, steps)
+
+
+def test_quitting_while_drafting_stops_the_service(tmp_path):
+    fake = gated_service(hold=20)
+    app = make_app(fake, tmp_path)
+
+    async def steps(pilot):
+        await pilot.press("ctrl+j")
+        await until(pilot, lambda: fake.played > 20)
+        await pilot.press("ctrl+q", "delete")
+
+    play(app, steps)
+    app.writing.close()  # the service is still held, and nobody lets it go on
+    assert fake.closed
+    assert app.return_code == 0
+
+
+def test_leaving_ends_an_import():
+    """At its next word of progress; what it has stored stays stored."""
+    called = threading.Event()
+
+    class Importing(GatedService):
+        def import_letters(self, kind, path, me, progress):
+            while True:
+                progress(1, 10)
+                called.set()
+
+    writing = Writing(Importing([]), MethodSettings())
+    writing.import_letters("mbox", Path("sent.mbox"), [])
+    assert called.wait(PATIENCE)
+    writing.background.close(writing.service.close, patience=PATIENCE)
+    writing.apply()
+    ((sentence, severity),) = writing.news
+    assert severity == "error"
+    assert "the same import goes on" in sentence
+
+
+@pytest.mark.parametrize(
+    "drawer", [pytest.param("f3", marks=pytest.mark.slow), "ctrl+p"]
+)
+def test_ctrl_c_leaves_from_everywhere(tmp_path, drawer):
+    app = make_app(gated_service(), tmp_path)
+
+    async def steps(pilot):
+        await pilot.press(drawer, "ctrl+c")
+
+    play(app, steps)
+    assert app.return_code == 130

@@ -1,30 +1,42 @@
 """What may be asked for and what comes of it, without a screen."""
 
-from contextlib import contextmanager
-from dataclasses import replace
+from __future__ import annotations
 
-from test_tui_variant import LETTER
-from tui_helpers import SECOND, gated_service, settle
-from tui_tapes import REQUEST, SOURCES
+import threading
+from dataclasses import dataclass, field, replace
+
+from textual import events as keys
+from tui_helpers import (
+    FIRST_BLOCK,
+    HOLD,
+    SECOND,
+    GatedService,
+    drafted,
+    gated_service,
+    make_app,
+    play,
+    settle,
+    until,
+    until_drafted_twice,
+    writing_at,
+)
+from tui_tapes import LETTER, REQUEST, SOURCES, letter_recording, plain_recording
 
 from decoding_core.settings import MethodSettings
+from edge_app.decoding.events import (
+    Finished,
+    Given,
+    Settled,
+    Statistics,
+    Token,
+)
+from edge_app.service.requests import WriteRequest
+from edge_app.tui.journal import JournalFolder
 from edge_app.tui.screens.page import next_step
-from edge_app.tui.writing import Writing
-
-FIRST_BLOCK = "Dear Ana,\n\nThank you for the photographs."
-HOLD = 16  # before the second word of the second block
-
-
-@contextmanager
-def writing_at(fake, settings=None, ledger=None, **options):
-    """A sitting with `fake`, closed at the end."""
-    writing = Writing(fake, settings or MethodSettings(), ledger, **options)
-    writing.prepare()
-    try:
-        yield writing
-    finally:
-        writing.close()
-    assert fake.closed
+from edge_app.tui.text import cut, joined
+from edge_app.tui.variant import Variant
+from models.prompts import Request
+from tests.waiting import wait_until
 
 
 def test_the_draft_begins_by_itself_when_the_models_are_loaded():
@@ -46,24 +58,6 @@ def test_again_takes_the_next_seed_and_some_chance():
             settle(writing, lambda: not writing.service_busy)
     settings = [request.settings for request in fake.requests]
     assert [(s.seed, s.temperature) for s in settings] == [(4, 0), (5, 0.7), (6, 0.7)]
-
-
-def test_drafting_the_same_again_gives_another_version():
-    fake = gated_service()
-    with writing_at(fake) as writing:
-        for _ in range(2):
-            writing.draft(REQUEST)
-            settle(writing, lambda: not writing.service_busy)
-    assert [request.settings.seed for request in fake.requests] == [0, 1]
-
-
-def test_another_request_is_drafted_as_it_is_set():
-    fake = gated_service()
-    with writing_at(fake) as writing:
-        for request in (REQUEST, replace(REQUEST, recipient="Bo")):
-            writing.draft(request)
-            settle(writing, lambda: not writing.service_busy)
-    assert [request.settings.seed for request in fake.requests] == [0, 0]
 
 
 def test_again_while_drafting_waits_for_the_service():
@@ -150,3 +144,271 @@ def test_an_unexpected_error_in_a_thread_is_reported():
         writing.import_letters("mbox", None, [])
         news = settle(writing, lambda: writing.imported)
         assert news[0][0] == "Unexpected ZeroDivisionError: division by zero"
+
+
+@dataclass
+class Reading(GatedService):
+    """Notes what it was given to read ahead, and when to stop."""
+
+    ahead: list[tuple[WriteRequest, threading.Event]] = field(default_factory=list)
+
+    def read_ahead(self, request, stop):
+        self.ahead.append((request, stop))
+
+
+def reading():
+    made = Reading([letter_recording()])
+    made.ready.set()
+    return made
+
+
+def test_what_stands_in_the_brief_is_read_once_and_no_further():
+    """Not while models load or a text is written, nor an empty brief; typing on stops
+    it, and what is read is what the text will be asked for with."""
+    fake = reading()
+    fake.gates[3] = threading.Event()
+    with writing_at(fake) as writing:
+
+        def pause(text):
+            writing.ask(replace(REQUEST, text=text))
+            if (request := writing.to_read_ahead()) is not None:
+                writing.read_ahead(request)
+
+        pause("Thank Ana.")
+        assert not fake.ahead
+        settle(writing, lambda: writing.ready)
+        for text in ("", " \n", "Thank Ana.", "Thank Ana."):
+            pause(text)
+        wait_until(lambda: fake.ahead, "for the brief to be read")
+        pause("Thank Bo.")
+        wait_until(lambda: len(fake.ahead) == 2, "for the other brief")
+        assert [stop.is_set() for _, stop in fake.ahead] == [True, False]
+        writing.draft(writing.request)
+        assert fake.ahead[1][1].is_set()
+        pause("Something else.")
+        fake.gates[3].set()
+        settle(writing, lambda: not writing.service_busy)
+        pause("Thank Bo.")
+        assert len(fake.ahead) == 2, "it was written already"
+        pause("Something else.")
+        wait_until(lambda: len(fake.ahead) == 3, "for the next brief to be read")
+        assert fake.requests == [fake.ahead[1][0]]
+    assert fake.ahead[2][1].is_set()
+
+
+def test_what_goes_wrong_is_told_when_the_text_is_written():
+    """Not before: nothing was asked for."""
+
+    class Failing(Reading):
+        def read_ahead(self, request, stop):
+            super().read_ahead(request, stop)
+            raise OSError("the store is gone")
+
+    fake = Failing([letter_recording()])
+    fake.ready.set()
+    with writing_at(fake) as writing:
+        settle(writing, lambda: writing.ready)
+        writing.ask(REQUEST)
+        writing.read_ahead(writing.to_read_ahead())
+        wait_until(lambda: fake.ahead, "for the reading")
+        writing.draft(REQUEST)
+        assert settle(writing, lambda: not writing.service_busy) == []
+
+
+def test_the_app_reads_what_stands_in_the_brief(tmp_path):
+    """As it is typed, a pause after the last letter."""
+    fake = reading()
+    app = make_app(fake, tmp_path, first_request=Request("Thank Ana", "email"))
+
+    async def steps(pilot):
+        await until(pilot, lambda: app.writing.ready)
+        await pilot.press(*" now")
+        await until(
+            pilot, lambda: [r for r, _ in fake.ahead if r.brief.text == "Thank Ana now"]
+        )
+        assert not fake.requests
+
+    play(app, steps)
+
+
+AT = LETTER.index(" The one")
+
+
+def test_it_goes_on_from_the_cursor():
+    """As a version of its own, whose first part is what the other has, with the origin
+    of each letter; the server is asked to go on from it."""
+    fake = gated_service()
+    with writing_at(fake) as writing:
+        writing.draft(REQUEST)
+        settle(writing, lambda: not writing.service_busy)
+        first = writing.variant
+        writing.edit(first, 0, 0, [("Oh. ", "typed")])
+        writing.go_on(REQUEST, 4 + AT + 7)  # inside of a word
+        settle(writing, lambda: not writing.service_busy)
+        before = "Oh. " + LETTER[: LETTER.index(" one of the three")]
+        assert fake.requests[1].before == before
+        assert joined(writing.variant.runs()) == joined(
+            [*cut(first.runs(), 0, len(before)), *writing.variant.runs()[-10:]]
+        )
+        assert writing.variant.text.startswith(before + "Dear Ana, thank")
+        assert first.text == "Oh. " + LETTER
+        # The same again is another version of it.
+        writing.flip(-1)
+        writing.go_on(REQUEST, 4 + AT + 7)
+        settle(writing, lambda: not writing.service_busy)
+        assert fake.requests[2].settings.seed == 2
+
+
+def test_only_the_selection_is_written_anew():
+    fake = gated_service()
+    start, end = LETTER.index("The one"), LETTER.index("\n\nI can")
+    with writing_at(fake) as writing:
+        writing.draft(REQUEST)
+        settle(writing, lambda: not writing.service_busy)
+        writing.redraw(REQUEST, start - 1, end + 1)
+        settle(writing, lambda: not writing.service_busy)
+        request, variant = fake.requests[1], writing.variant
+        assert (request.before, request.instead_of) == (
+            LETTER[: start - 1],
+            LETTER[start:end],
+        )
+        assert LETTER[end:].startswith(request.behind)
+        assert request.max_tokens < 400
+        assert variant.text.startswith(LETTER[: start - 1])
+        assert variant.text.endswith(LETTER[end:])
+        assert len(writing.variants) == 2
+
+
+def test_of_a_stretch_without_a_word_the_version_before_stays():
+    fake = gated_service()
+    fake.recordings[1] = [Finished("end", Statistics())]
+    with writing_at(fake) as writing:
+        writing.draft(REQUEST)
+        settle(writing, lambda: not writing.service_busy)
+        writing.redraw(REQUEST, 0, 9)
+        settle(writing, lambda: not writing.service_busy)
+        assert (len(writing.variants), writing.variant.text) == (1, LETTER)
+        assert "no word was written" in writing.reason
+
+
+def test_a_stretch_is_tried_again_where_the_words_that_stood_there_come():
+    """A few times, each with another seed; then the version before stays."""
+    fake = gated_service()
+    fake.recordings = [letter_recording(), plain_recording("Dear Ana,")]
+    with writing_at(fake) as writing:
+        writing.draft(REQUEST)
+        settle(writing, lambda: not writing.service_busy)
+        fake.recordings = [plain_recording("Dear Ana,")] * 9
+        writing.redraw(REQUEST, 0, 9)
+        settle(writing, lambda: not writing.service_busy and writing.reason)
+        assert len({one.settings.seed for one in fake.requests}) == 4
+        assert (len(writing.variants), writing.variant.text) == (1, LETTER)
+        assert "came again" in writing.reason
+        fake.recordings = [plain_recording("Hi Ana,")] * 9
+        writing.redraw(REQUEST, 0, 9)
+        settle(writing, lambda: not writing.service_busy)
+        assert writing.variant.text == "Hi Ana," + LETTER[9:]
+
+
+def stretch(*events):
+    variant = Variant(
+        WriteRequest(REQUEST),
+        before=[("Dear Ana. I", "kept")],
+        after=[(" Yours,", "typed")],
+    )
+    for event in events:
+        variant.apply(event, 0.0)
+    return variant
+
+
+def test_a_stretch_is_shown_in_its_place():
+    """Pieces before and behind it keep their looks, and its last space gives way."""
+    come = Settled((Token(7, " come", "recovered"), Token(8, ".\n", "accepted")))
+    variant = stretch(Given(3, ((1, "Dear"), (2, " Ana."), (3, " I"))), come)
+    assert variant.tail(0, 0.0)[:3] == [
+        ("Dear", "kept"),
+        (" Ana.", "kept"),
+        (" I", "kept"),
+    ]
+    assert variant.steady() == 5
+    assert variant.tail(4, 0.0)[-1] == (" Yours,", "typed")
+    variant.end(1.0)
+    assert variant.text == "Dear Ana. I come. Yours,"
+    assert variant.text[: variant.written_to] == "Dear Ana. I come."
+
+
+def test_keys_go_on_from_the_cursor_and_write_a_selection_anew(tmp_path):
+    """^J with the cursor inside of the text goes on; with it in an untouched text's end
+    it drafts; ^R redraws what is selected. All of it is there again."""
+    journals = JournalFolder(tmp_path / "drafts")
+    fake = gated_service()
+
+    async def steps(pilot):
+        app, pane = pilot.app, pilot.app.page.pane
+        await drafted(pilot)
+        pane.editor.move_cursor((2, 30))
+        await pilot.press("ctrl+j")
+        await until(pilot, lambda: not app.writing.service_busy and pane.editing)
+        assert fake.requests[1].before == "Dear Ana,\n\nThank you for the photographs."
+        pane.editor.move_cursor((0, 0))
+        await pilot.press("shift+end", "ctrl+r")
+        await until(pilot, lambda: not app.writing.service_busy and pane.editing)
+        assert fake.requests[2].instead_of == "Dear Ana,"
+        # What came is selected, so that ^R writes it once more.
+        assert app.writing.variant.text.startswith(pane.editor.selected_text)
+        assert pane.editor.selected_text
+        app.texts = [variant.text for variant in app.writing.variants]
+
+    app = make_app(fake, tmp_path, journals=journals)
+    play(app, steps)
+
+    async def again(pilot):
+        await until(pilot, lambda: pilot.app.writing.variants)
+        assert [v.text for v in pilot.app.writing.variants] == app.texts
+
+    play(make_app(gated_service(), tmp_path, journals=journals), again)
+
+
+def test_pasted_text_is_told_from_typed(tmp_path):
+    """A piece of the text that is moved keeps its origin; undo and redo, too."""
+
+    async def steps(pilot):
+        app = pilot.app
+        await drafted(pilot)
+        editor = app.page.pane.editor
+        editor.move_cursor((0, 0))
+        app.post_message(keys.Paste("From afar. "))
+        await until(pilot, lambda: editor.text.startswith("From"))
+        assert editor.runs()[0] == ("From afar. ", "pasted")
+        await pilot.press("ctrl+z")
+        assert editor.text == LETTER
+        await pilot.press("ctrl+y")
+        assert app.writing.variant.edited[0] == ("From afar. ", "pasted")
+        # Cut "From " and put it back behind "afar. ".
+        editor.move_cursor((0, 0))
+        await pilot.press(*["shift+right"] * 4, "ctrl+x", "h", "ctrl+v")
+        assert editor.runs()[:2] == [("h", "typed"), ("From afar. ", "pasted")]
+        editor.move_cursor((1, 0))
+        await pilot.press("shift+down", "shift+end", "ctrl+x", "ctrl+v")
+        assert all(state != "pasted" for _, state in editor.runs()[2:])
+
+    play(make_app(gated_service(), tmp_path), steps)
+
+
+def test_what_was_done_to_a_version_can_be_undone_when_it_is_shown_again(tmp_path):
+    """And redone; what came into the text by other ways than the editor ends that."""
+
+    async def steps(pilot):
+        app, pane = pilot.app, pilot.app.page.pane
+        await until_drafted_twice(pilot)
+        app.page.pane.editor.focus()
+        await pilot.press("x", "f7")
+        await until(pilot, lambda: pane.editor.text == LETTER)
+        app.post_message(keys.Paste("y"))
+        await until(pilot, lambda: pane.editor.text == LETTER + "y")
+        await pilot.press("f8", "ctrl+z")
+        assert pane.editor.text == app.writing.variant.text == SECOND
+        await pilot.press("f7", "ctrl+z", "ctrl+y")
+        assert app.writing.variant.edited[-1] == ("y", "pasted")
+
+    play(make_app(gated_service(), tmp_path), steps)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from textual.widgets import Static
 from tui_tapes import REQUEST, letter_recording, plain_recording
 
 from decoding_core.errors import DecodingError
+from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import Event
 from edge_app.service.tape import RecordedService
 from edge_app.tui.app import SpecSteerApp
@@ -169,3 +171,30 @@ def settle(writing: Writing, true: Callable[[], bool]) -> list:
     wait_until(applied, "of the service's threads")
     news, writing.news = writing.news, []
     return news
+
+
+FIRST_BLOCK = "Dear Ana,\n\nThank you for the photographs."
+
+
+HOLD = 16  # before the second word of the second block
+
+
+@contextmanager
+def writing_at(fake, settings=None, ledger=None, **options):
+    """A sitting with `fake`, closed at the end."""
+    writing = Writing(fake, settings or MethodSettings(), ledger, **options)
+    writing.prepare()
+    try:
+        yield writing
+    finally:
+        writing.close()
+    assert fake.closed
+
+
+async def until_drafted_twice(pilot):
+    """Two versions, the second on screen."""
+    app = pilot.app
+    await drafted(pilot)
+    await pilot.press("ctrl+r")
+    await until(pilot, lambda: not app.writing.service_busy and app.page.pane.editing)
+    assert len(app.writing.variants) == 2

@@ -8,11 +8,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from test_tui_told import held_letter
 from textual.pilot import Pilot
 from textual.widgets import OptionList
 from tui_helpers import GatedService, gated_service, make_app, play, still, until
-from tui_tapes import NOON, REQUEST
+from tui_tapes import NOON, REQUEST, held_letter
 
 from decoding_core.messages import OpenSession
 from decoding_core.settings import MethodSettings

@@ -7,6 +7,7 @@ from edge_app.decoding.events import (
     Drafted,
     Event,
     Finished,
+    HeldBack,
     Opened,
     Quoted,
     Received,
@@ -14,6 +15,7 @@ from edge_app.decoding.events import (
     Settled,
     Source,
     SourcesFound,
+    StandsIn,
     Statistics,
     Token,
     Verified,
@@ -120,4 +122,33 @@ def plain_recording(text: str) -> list[Event]:
         Opened("this device", local=True),
         *(Settled((token,)) for token in tokens),
         Finished("end", Statistics(tokens_per_second=40.0)),
+    ]
+
+
+LETTER = (
+    "Dear Ana,\n\nThank you for the photographs. The one of the three of us on the "
+    "pier at Whitby made me laugh out loud.\n\nI can come on the weekend of the 14th."
+    " I will bring the plum jam and we can walk the old railway line to the coast."
+    "\n\nLove,\nBen"
+)
+
+
+def held_letter() -> list[Event]:
+    """A letter of which two words stayed here, and what stood in for them left."""
+    secret = "Ana swam across the cold black water"
+    source = Source(1, "email to Ana, 2024-08-19: water", 1.0, {}, secret)
+    words = ["Ana", " swam", " across", " the", " cold", " black", " water"]
+    stand_in = ((90, " ..."),)
+    held = HeldBack("phrase", "words in the order", " the cold", " ...", 3, 2)
+    return [
+        SourcesFound((source,)),
+        Opened("server", local=False),
+        *(Drafted(at, word) for at, word in enumerate(words)),
+        Sent(0.0, "http://a", "block", 9, (0, 1, 2), b""),
+        StandsIn(stand_in),
+        Verified(3, 3, (), 0.1),
+        Settled(tuple(Token(at, words[at], "accepted") for at in range(3))),
+        held,
+        Settled(tuple(Token(at, words[at], "local") for at in (3, 4))),
+        Sent(0.0, "http://a", "block", 9, (90, 5, 6), b""),
     ]

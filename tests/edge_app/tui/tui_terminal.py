@@ -25,6 +25,21 @@ from rich.cells import cell_len
 from tests.waiting import PATIENCE, moments
 
 HERE = Path(__file__).parent
+SCRIPT = """
+import sys
+from pathlib import Path
+from tui_helpers import gated_service, make_app
+from edge_app.tui.app import run_app
+from edge_app.tui.journal import JournalFolder
+from models.folders import state_folder
+from tests.waiting import PATIENCE
+fake = gated_service()
+app = make_app(fake, Path("."), journals=JournalFolder(state_folder() / "drafts"))
+{more}
+code = run_app(app)
+Path("closed").write_text(str(fake.closed))
+sys.exit(code)
+"""
 _SEQUENCE = re.compile(
     r"\x1b\[(?P<private>[?<>=]?)(?P<numbers>[\d;:]*)[ $]?(?P<final>[A-Za-z@`])"
     r"|\x1b\](?P<command>.*?)(?:\x07|\x1b\\)"
@@ -200,3 +215,8 @@ class Terminal:
         self.output += data
         self.screen.feed(self._decode(data))
         return bool(data)
+
+
+def ctrl(letter: str) -> bytes:
+    """The byte that Ctrl makes of a letter."""
+    return bytes([ord(letter) & 31])

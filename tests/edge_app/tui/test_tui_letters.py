@@ -1,31 +1,39 @@
 """What further versions are told: tone, stars, sliders, and the letter they answer."""
 
+from __future__ import annotations
+
 import email
+import re
 import threading
 from dataclasses import replace
 from email.policy import default
+from urllib.parse import unquote
 
 import pytest
-from test_tui_writing import writing_at
+from hypothesis import given
+from hypothesis import strategies as st
 from textual.widgets import Input, OptionList, Static
 from tui_helpers import (
     SECOND,
     GatedService,
     drafted,
+    gated_service,
     make_app,
     play,
     said,
     settle,
     until,
+    writing_at,
 )
-from tui_tapes import REQUEST, letter_recording, plain_recording
+from tui_tapes import LETTER, REQUEST, letter_recording, plain_recording
 
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import Source
+from edge_app.service.requests import Letter
 from edge_app.tui.draft import STRENGTHS, THRESHOLDS, TONES, Style
 from edge_app.tui.journal import JournalFolder
+from edge_app.tui.screens.save import Piece
 from edge_app.tui.screens.style import _whole_words
-from edge_app.tui.screens.widgets import Steps
 from models.prompts import Request
 from tests.waiting import PATIENCE
 
@@ -77,8 +85,7 @@ def test_a_style_becomes_words_of_the_request_and_settings():
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [{"tone": "rude"}, {"stars": 6}, {"stars": True}, {"threshold": 0.42}],
+    "wrong", [{"tone": "rude"}, {"stars": 6}, {"stars": True}, {"threshold": 0.42}]
 )
 def test_what_no_slider_can_say_is_refused(wrong):
     with pytest.raises(ValueError, match="no such"):
@@ -227,28 +234,6 @@ def test_people_are_proposed_as_recipients_of_mails(tmp_path):
     play(app, steps)
 
 
-def test_a_letter_is_found_read_and_answered(tmp_path):
-    app = make_app(answering(), tmp_path, first_request=None)
-
-    async def steps(pilot):
-        await pilot.press("alt+r")
-        await until(pilot, lambda: app.screen.query_one(OptionList).option_count == 2)
-        await pilot.press(*"boat")
-        await until(pilot, lambda: app.screen.query_one(OptionList).option_count == 1)
-        shown = app.screen.query_one("#text", Static)
-        await until(pilot, lambda: "I row." in str(shown.render()))
-        assert "When?" in said(app, "#text")
-        await pilot.press("enter")
-        assert app.writing.reply_to == LETTERS[0]
-        assert app.page.brief.request == Request("", "email", "Ana Ruiz")
-        app.page.refresh_all()
-        assert "answers Ana Ruiz: The boat" in said(app, "#answers")
-        await pilot.press("alt+r", "down", "delete")
-        assert app.writing.reply_to is None
-
-    play(app, steps)
-
-
 def test_keys_ask_for_a_review_with_stars_and_a_style_is_previewed(tmp_path):
     fake = answering()
     app = make_app(fake, tmp_path)
@@ -299,25 +284,175 @@ def test_the_style_that_a_person_had_is_offered_for_the_next(tmp_path):
     play(app, steps, size=(40, 12))
 
 
-def test_stars_are_kept_when_the_page_is_drawn_before_it_hears_of_them(tmp_path):
-    review = Request("Good soup.", "review", "Harbour Cafe")
-    app = make_app(answering(), tmp_path, first_request=review)
-
-    async def steps(pilot):
-        await until(pilot, lambda: app.page.brief.query_one("#stars").display)
-        stars = app.page.brief.query_one("#stars", Steps)
-        stars.action_move(4)
-        app.page.brief.show_style(app.writing.style, None)
-        await until(pilot, lambda: app.writing.style.stars == 4)
-        app.page.refresh_all()
-        assert stars.at == 4
-
-    play(app, steps, size=(120, 36))
-
-
 @pytest.mark.parametrize(
     ("text", "whole"),
     [("See you on Sun", "See you on"), ("On.\n\ntw", "On."), ("Hel", ""), ("", "")],
 )
 def test_a_beginning_ends_with_a_whole_word(text, whole):
     assert _whole_words(text) == whole
+
+
+ANSWERED = Source(7, "email from Ana <ana@x.org>, 2026-07-01: The boat", 2.0, {}, "")
+texts = st.text() | st.sampled_from(["\ud800", "a\r\n\r\nBcc: x", "\x1b[2J", ".\n"])
+
+
+def test_drafts_are_found_by_words_of_the_brief_and_of_every_version(tmp_path):
+    journals = JournalFolder(tmp_path / "drafts")
+    with writing_at(gated_service()) as writing:
+        writing.journals = journals
+        for number, whom in enumerate(["Ana", "Bo", "Cleo"]):
+            writing.begin_anew()
+            brief = Request(f"About the garden {number}", "email", whom)
+            writing.ask(brief)
+            if whom == "Bo":
+                writing.draft(brief)
+                settle(writing, lambda: not writing.service_busy)
+        writing.begin_anew()
+    app = make_app(gated_service(), tmp_path, journals=journals, first_request=None)
+
+    async def steps(pilot):
+        await pilot.press("ctrl+l")
+        options = app.screen.query_one(OptionList)
+        await until(pilot, lambda: options.option_count == 3)
+        await pilot.press(*"PLUM bo")
+        await until(pilot, lambda: options.option_count == 1)
+        assert app.screen.query_one(Input).value == "PLUM bo"
+        assert "1 of 3" in said(app, ".note")
+        await pilot.press("down", "delete", "delete")
+        assert len(journals.paths()) == 2
+        await pilot.press(*["up", "x"])
+        assert "0 of 2" in said(app, ".note")
+        app.screen.query_one(Input).value = "cleo"
+        await pilot.pause()
+        await pilot.press("enter")
+        assert app.writing.request.recipient == "Cleo"
+
+    play(app, steps)
+
+
+def test_who_wrote_it_is_told_when_it_is_saved(tmp_path):
+    """In the dialog, and on wish in a file beside the text, which it does not quote."""
+    app = make_app(gated_service(), tmp_path)
+
+    async def steps(pilot):
+        await drafted(pilot)
+        await pilot.press("o", "h", "ctrl+s")
+        assert "drafted on this device" in said(app, "#who")
+        assert "1 typed by you" in said(app, "#who")
+        await pilot.press("f4", "f3")
+        assert app.screen.query_one(Input).value.endswith("ana.md")
+        await pilot.press("f3", "f3", "enter")
+
+    play(app, steps)
+    assert (tmp_path / "email-ana.txt").read_text() == LETTER + "oh\n"
+    told = (tmp_path / "email-ana.txt.authorship.txt").read_text()
+    assert "typed by you" in told
+    assert "photographs" not in told
+
+
+@given(texts, texts)
+def test_a_mail_holds_the_text_and_nothing_that_it_forges(text, whom):
+    """As a mail program reads it; a name or a subject adds no header."""
+    piece = Piece(text, Request("x", "email", whom), ANSWERED)
+    mail = email.message_from_string(piece.as_file(".eml"), policy=default)
+    assert set(mail.keys()) <= {
+        *("To", "Subject", "X-Unsent", "MIME-Version", "Content-Type"),
+        "Content-Transfer-Encoding",
+    }
+    assert (mail["X-Unsent"], mail["Subject"]) == ("1", "Re: The boat")
+    readable = text.encode("utf-8", "replace").decode()
+    assert mail.get_content().split() == readable.split()
+
+
+identifiers = st.lists(
+    st.from_regex(r"[a-z.+$]{1,190}@[a-z.]{1,190}", fullmatch=True)
+    | texts
+    | st.sampled_from(["a@b\r\nBcc: x@y.org", "a@b> <c@d", "a@b c@d", "<a@b>", "é@ü"]),
+    max_size=9,
+)
+
+
+@given(identifiers)
+def test_an_answer_names_what_it_answers(references):
+    """As mail programs thread by it, whoever wrote the identifiers."""
+    piece = Piece("x", REQUEST, ANSWERED, references=tuple(references))
+    told = piece.as_file(".eml")
+    mail = email.message_from_string(told, policy=default)
+    good = [f"<{one}>" for one in references if re.fullmatch(r"[!-;=?-~]+", one)]
+    good = [one for one in good if re.fullmatch("<[^@]{1,200}@[^@]{1,200}>", one)]
+    if not references or f"<{references[-1]}>" not in good:
+        assert "In-Reply-To" not in mail
+        assert "References" not in mail
+        return
+    assert mail["In-Reply-To"] == good[-1]
+    kept = mail["References"].split()
+    assert set(kept) <= set(good)
+    assert kept[-1] == [*dict.fromkeys(good)][-1]
+    assert kept[0] in (good[0], kept[-1])
+    assert set(mail.keys()) >= {"To", "Subject", "X-Unsent", "MIME-Version"}
+    assert "Bcc" not in mail
+    assert max(map(len, told.split("\n"))) < 998
+    assert "In-Reply-To" not in Piece("x", REQUEST).as_file(".eml")
+
+
+@given(texts, texts)
+def test_a_link_says_what_the_text_says(text, whom):
+    link = Piece(text[:500], Request("x", "email", whom), ANSWERED).link()
+    assert link.isascii()
+    assert not set(link) & set(" \n\r\x1b\"'<>")
+    body = unquote(link.partition("body=")[2]).replace("\r\n", "\n")
+    wanted = text[:500].replace("\r\n", "\n").encode("utf-8", "replace").decode()
+    assert body == wanted
+
+
+def test_a_mail_goes_to_an_address_that_is_known():
+    assert (
+        Piece("x", Request("", "email", "Bo <bo@y.org>"), ANSWERED).whom == "bo@y.org"
+    )
+    assert Piece("x", Request("", "email", "Bo"), ANSWERED).whom == "ana@x.org"
+    assert Piece("x", REQUEST).link() == "mailto:?body=x"
+    with pytest.raises(ValueError, match="too long"):
+        Piece("ü" * 5000, REQUEST).link()
+
+
+PEOPLE = ("Ana Ruiz <ana@x.org>", "Bo <bo@y.org>", "Bo Li <li@y.org>", "Ed")
+
+
+@pytest.mark.parametrize(
+    ("recipient", "address"),
+    [
+        ("Ana", "ana@x.org"),
+        ("ruiz", "ana@x.org"),
+        ("Ana <other@x.org>", "other@x.org"),
+        ('"ana@x.org" <other@x.org>', "other@x.org"),
+        ("Bo", None),  # there are two
+        ("Bo Li", "li@y.org"),
+        ("Ed", None),
+        ("Nobody", None),
+        ("", None),
+    ],
+)
+def test_a_mail_that_is_no_answer_has_its_headers(recipient, address):
+    """Of whom the store knows, and of the text; what is not clear is left out."""
+    text = "Hullo Ana,\n\nThe boat is mine since 3.5 weeks. Come soon.\n\nTess"
+    piece = Piece(
+        text, Request("x", "email", recipient), people=PEOPLE, own_address="me@x.org"
+    )
+    mail = email.message_from_string(piece.as_file(".eml"), policy=default)
+    assert mail["To"] == address
+    assert mail["From"] == "me@x.org"
+    assert mail["Subject"] == "The boat is mine since 3.5 weeks"
+
+
+def test_an_answer_goes_to_the_address_in_angle_brackets():
+    """A display name may hold any address."""
+    letter = Letter(7, "", 0.0, {}, "", sender='"b@x.org" <m@evil.org>', subject="Tea")
+    assert Piece("x", Request("", "email", ""), letter).whom == "m@evil.org"
+    old = replace(ANSWERED, title="email from b@x.org <m@evil.org>, 2026-07-01: Tea")
+    assert Piece("x", Request("", "email", ""), old).whom == "m@evil.org"
+
+
+def test_markdown_has_a_heading_and_stars():
+    piece = Piece("Good soup.", Request("x", "review", "Harbour *Cafe*"), stars=4)
+    assert piece.as_file(".MD") == "# Harbour \\*Cafe\\*\n\n★★★★☆\n\nGood soup."
+    assert Piece("Hi.", REQUEST).as_file(".md") == "Hi."

@@ -1,0 +1,403 @@
+"""What a terminal sends, cut anywhere: none of a paste is a key; Alt types nothing."""
+
+from __future__ import annotations
+
+import string
+
+import pytest
+from textual._xterm_parser import XTermParser
+from textual.command import CommandList
+from textual.events import Key, Paste
+from textual.widgets import Input, OptionList
+from tui_helpers import gated_service, make_app, play, said, until
+from tui_terminal import ctrl
+
+from edge_app.config.settings import Settings, read_settings
+from edge_app.tui.keys import (
+    ACTIONS,
+    APP_ACTIONS,
+    how_to_leave,
+    key_of,
+    resolved,
+    use_keymap,
+    ways_out,
+    why_no_key,
+)
+from edge_app.tui.preferences import Preferences
+from edge_app.tui.screens.save import SaveDialog
+from edge_app.tui.terminal import plain, put_right
+
+SENT = (
+    "a\x1b[200~red \x1b[31m" + "and a line of more than thirty letters\n\x11\x1b\x13"
+    "\x1b[20\x1b\x1b[201~b\x1b[D\x1b[200~x\x1b[201~"
+)
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 5, 7, 1000])
+def test_none_of_a_paste_is_a_key(length):
+    """Textual reads what stands behind an ESC in it as keys, such as Ctrl-Q."""
+    put_right()
+    parser = XTermParser()
+    pieces = [SENT[at : at + length] for at in range(0, len(SENT), length)]
+
+    events = [event for piece in pieces for event in parser.feed(piece)]
+
+    assert [one.key for one in events if isinstance(one, Key)] == ["a", "b", "left"]
+    first, second = (one.text for one in events if isinstance(one, Paste))
+    assert first.startswith("red \ufffd[31mand a line")
+    assert first.endswith("letters\n\x11\ufffd\x13\ufffd[20\ufffd")
+    assert second == "x"
+
+
+def keys_of(sent):
+    """The keys that the bytes of a terminal are read as, once nothing more comes."""
+    put_right()
+    parser = XTermParser()
+    found = [*parser.feed(sent), *parser.feed("")]
+    return [event for event in found if isinstance(event, Key)]
+
+
+@pytest.mark.parametrize("character", [*map(chr, range(32, 127)), *"§é€ß"])
+def test_alt_types_nothing(character):
+    """ESC and a character is Alt with its key, whatever Textual's table says."""
+    (key,) = keys_of(f"\x1b{character}")
+
+    assert key.key.startswith("alt+")
+    assert not key.is_printable
+    if character not in "[O§é€ß":  # behind the others the rest of a sequence may come
+        typed = string.ascii_letters * 2
+        behind = keys_of(f"\x1b{character}{typed}")
+        assert behind[0].key == key.key
+        assert "".join(one.character for one in behind[1:]) == typed
+
+
+@pytest.mark.parametrize(
+    ("sent", "key", "typed"),
+    [
+        ("\x1b[49;3u", "alt+1", None),
+        ("\x1b[49;3;49u", "alt+1", None),
+        ("\x1b[97;3;229u", "å", "å"),  # what a Mac composes is a text
+        ("\x1b[49;;49u", "1", "1"),
+        ("\x1b\r", "alt+enter", None),
+        ("\x1b\x7f", "alt+backspace", None),
+        ("\x1b[1;3D", "alt+left", None),
+        ("\x1bOP", "f1", None),
+    ],
+)
+def test_keys_of_the_newer_protocol_and_longer_ones(sent, key, typed):
+    """What begins with ESC and is more than Alt with a character stays what it is."""
+    assert [(one.key, one.character) for one in keys_of(sent)] == [(key, typed)]
+
+
+def test_every_alt_key_of_the_app_comes_from_a_terminal():
+    """An action whose key no older terminal can send has none there."""
+    bound = {key for one in (*ACTIONS, *APP_ACTIONS) for key in one.keys.split(",")}
+    bound |= {key for one in SaveDialog.BINDINGS for key in one.key.split(",")}
+    characters = [*map(chr, range(32, 127)), "\r"]
+    sent = {keys_of(f"\x1b{character}")[0].key for character in characters}
+
+    assert {key for key in bound if key.startswith("alt+")} <= sent
+
+
+ESC, ENTER, DELETE = "\x1b", "\r", "\x1b[3~"
+UP, DOWN, RIGHT, LEFT = "\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D"
+KEYPAD_DOWN, KEYPAD_RIGHT, KEYPAD_LEFT = "\x1bOB", "\x1bOC", "\x1bOD"
+F7, F9, F12 = "\x1b[18~", "\x1b[20~", "\x1b[24~"
+
+MAIL = (
+    "From - Sat Mar 02 10:00:00 2024\nFrom: Tess <tess@example.org>\n"
+    "To: Ana <ana@example.org>\nSubject: tea\nX-Gmail-Labels: Sent\n\nTea is up.\n"
+)
+
+
+def alt(letter: str) -> str:
+    """What Alt makes of a letter."""
+    return ESC + letter
+
+
+TABLE = [
+    ("tone", F12, "How it is written"),
+    ("another tone", KEYPAD_RIGHT * 2 + LEFT, "‹ warm ›"),
+    ("a slider", DOWN * 2 + UP + KEYPAD_RIGHT, "closer to the checker"),
+    ("preview", "p", "Struck: as it stands"),
+    ("as it was", "r", "‹ as you write ›"),
+    ("closed", ESC, "not How it is written"),
+    ("typed", "Bye", "I will come.Bye"),
+    ("compare", F9, "right: what was drafted"),
+    ("with another", KEYPAD_LEFT, "right: version 1 · 5 differences"),
+    ("take", " ", "4 differences"),
+    ("put back", "u", "5 differences"),
+    ("closed", ESC, "not 5 differences"),
+    ("why", alt("w"), "Why this word"),
+    ("other words", LEFT * 20 + RIGHT + KEYPAD_RIGHT, "│ thank "),
+    ("closed", ESC, "not Why this word"),
+    ("settings", alt("s"), "kept in "),
+    ("search", "/ascii" + ENTER, "Draw borders"),
+    ("change", ENTER, "ascii is true"),
+    ("default", DELETE, "ascii is false"),
+    ("closed", ESC, "not ascii is false"),
+    ("keys", alt("k"), "enter another key"),
+    ("wait", ENTER, "press a key for Draft"),
+    ("a key", ctrl("b").decode(), "Draft has ^B"),
+    ("the usual", DELETE, "Draft has ^J"),
+    ("closed", ESC, "not enter another key"),
+    ("library", ctrl("l").decode(), "Your drafts"),
+    ("find", "photos weekend", "1 of 1 drafts have these words"),
+    ("none", " xyzzy", "0 of 1 drafts have these words"),
+    ("closed", ESC, "not drafts have these words"),
+    ("reply", alt("r"), "No letter by others is here"),
+    ("closed", KEYPAD_DOWN + DELETE, "not No letter by others is here"),
+    ("import", ctrl("o").decode(), "file or folder"),
+    ("looks", "sent.mbox" + ENTER, "enter reads this"),
+    ("reads", ENTER, "10 letters of sent.mbox read"),
+    ("closed", ESC, "not file or folder"),
+    ("new", ctrl("n").decode() + "Another thing", "Another thing"),
+    ("both", ctrl("l").decode(), "(2 versions)"),  # they are read in a thread
+    ("and back", KEYPAD_DOWN + ENTER, "version 2 of 2"),
+    ("earlier", F7, "version 1 of 2"),
+]
+
+
+def test_alt_with_any_key_types_nothing(start):
+    """Those without an action do nothing at all; B and F move by a word, as in a shell;
+    a digit takes another kind of text."""
+    terminal = start()
+    terminal.until("drafts it")
+    bound = {key for one in (*ACTIONS, *APP_ACTIONS) for key in one.keys.split(",")}
+    free = [one for one in map(chr, range(33, 127)) if f"alt+{one}" not in bound]
+    others = "".join(alt(one) for one in free if one not in "bf[O")
+    terminal.send(others + alt("2"))
+    terminal.until("of Ana")
+    terminal.send(alt("1") + " ten" + alt("b") + "At " + alt("f") + "!")
+    terminal.until("14th. At ten!")
+    terminal.send(ctrl("q"))
+    assert terminal.end() == 0
+
+
+def test_typing_is_taken_wherever_the_cursor_is_and_dialogs_show_their_keys(start):
+    """On an empty page what is typed into the text goes into the brief; on a narrow
+    screen the keys of a dialog stand whole below it, and the palette's key is shown;
+    Del throws a draft away from behind the words that were searched for."""
+    terminal = start(size=(46, 30))
+    terminal.until("drafts it")
+    terminal.until("^P palette")
+    terminal.send("\tAt ten")
+    terminal.until("14th.At ten")
+    terminal.send(ctrl("p") + b"Screenshot")
+    terminal.until("No matches found")
+    terminal.send(ESC)
+    terminal.gone("No matches found")
+    terminal.send(ctrl("n") + b"Another thing")
+    terminal.until("Another thing")
+    terminal.send(ctrl("l"))
+    terminal.until("throws it away")
+    terminal.until("email · Ana")
+    terminal.send("weekend")
+    terminal.until("1 of 2 drafts")
+    terminal.send(DELETE)
+    terminal.until("del once more")
+    terminal.send(DELETE)
+    terminal.until("0 of 1 drafts")
+    terminal.send(ESC + ctrl("q").decode())
+    assert terminal.end() == 0
+
+
+def test_a_phone_shows_the_brief_its_hint_and_the_keys_of_a_dialog_whole(
+    start, tmp_path
+):
+    """From the first picture on; and a toast leaves the keys of a dialog free."""
+    (tmp_path / "sent.mbox").write_text(MAIL)
+    terminal = start("fake.reading.set()", size=(45, 30))
+    terminal.until("drafts it")
+    terminal.until("Thank Ana for the photos. Say yes to the")
+    assert terminal.screen.find("These are Tess's")[0] == 4
+    terminal.send(ctrl("j"))
+    terminal.until("edit anything")
+    terminal.until("your letters")
+    terminal.send(ctrl("o"))
+    terminal.until("file or folder")
+    terminal.send("sent.mbox" + ENTER)
+    terminal.until("enter reads this")
+    terminal.send(ENTER)
+    terminal.until("▌ 10 letters of sent.mbox read")
+    terminal.until("enter looks, then reads")
+    terminal.until("reading goes on")
+    terminal.send(ESC + ctrl("q").decode())
+    assert terminal.end() == 0
+
+
+@pytest.fixture(autouse=True)
+def usual_keys():
+    yield
+    use_keymap({})
+
+
+def test_a_key_goes_to_who_asks_and_who_loses_it_is_named():
+    keymap, problems = resolved({"draft": "ctrl+r"})
+
+    assert keymap == {"draft": "ctrl+r", "again": "f6"}
+    assert problems == ["^R is the key of Draft now"]
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"draft": "ctrl+q", "again": "ctrl+c"},
+        {"quit": "hyper+x", "leave": "ctrl+shift+y"},
+        {"quit": "f3", "sent": "f3,ctrl+q", "leave": "super+q", "palette": "hyper+p"},
+    ],
+)
+def test_a_key_always_leaves(wanted):
+    """One that every terminal sends, whatever the file says."""
+    keymap, problems = resolved(wanted)
+    assert "ctrl+q" in keymap.get("quit", "ctrl+q").split(",")
+    assert "ctrl+q" not in ",".join(v for k, v in keymap.items() if k != "quit")
+    assert "^Q stays a key of Quit" in problems[-1]
+    assert how_to_leave(keymap).split(" leaves")[0].split(" or ")[-1] == "^Q"
+    assert ways_out(resolved({"quit": "f11", "leave": "hyper+x"})[0]) == ["f11"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "sentence"),
+    [
+        ({"fly": "ctrl+b"}, "names no action 'fly'"),
+        ({"draft": "b"}, "b is a letter of a text"),
+        ({"draft": "ctrl+bogus"}, "there is no key 'ctrl+bogus'"),
+        ({"draft": "enter"}, "Enter is needed for writing"),
+        ({"draft": "f8", "again": "f8"}, "F8 is already the key of Draft"),
+        ({"again": "f1,f5"}, "F1 is the key of Again now; Help has none"),
+    ],
+)
+def test_what_cannot_be_is_said(wanted, sentence):
+    assert sentence in "; ".join(resolved(wanted)[1])
+
+
+def test_no_two_actions_share_a_key_and_each_could_be_bound():
+    keymap, problems = resolved({one.id: one.keys for one in ACTIONS})
+
+    assert (keymap, problems) == ({}, [])
+    assert why_no_key("ctrl+enter") == ""
+
+
+def test_another_key_works_and_every_word_names_it(tmp_path):
+    path = tmp_path / "settings.toml"
+    path.write_text('[keys]\ndraft = "f9"\ncompare = "ctrl+b"\n')
+    fake = gated_service()
+    app = make_app(fake, tmp_path, preferences=Preferences(read_settings(path), path))
+
+    async def steps(pilot):
+        await until(pilot, lambda: app.writing.ready)
+        assert "F9 drafts it" in said(app, "#hint")
+        await pilot.press("ctrl+j")
+        assert not fake.requests
+        await pilot.press("f9")
+        await until(pilot, lambda: app.page.pane.editing)
+        await pilot.press("alt+k")
+        keys = app.screen.query_one(OptionList)
+        keys.highlighted = [one.id for one in ACTIONS].index("again")
+        await pilot.press("enter", "f9")
+        assert "F9 is the key of Draft" in said(app, "#result")
+        await pilot.press("enter", "ctrl+b")
+        assert "^B is the key of Compare" in said(app, "#result")
+        await pilot.press("enter", "ctrl+y")
+        await pilot.pause()
+        assert "Again has ^Y" in said(app, "#result")
+        await pilot.press("escape", "ctrl+r")
+        await pilot.press("f2", "escape")
+        assert "^Y again" in said(app, "#hint")
+        app.page.brief.focus_text()
+
+    play(app, steps)
+    assert read_settings(path).keys["again"] == "ctrl+y"
+    assert key_of("again") == "^Y"
+    assert len(fake.requests) == 1
+
+
+def test_settings_are_changed_checked_and_kept(tmp_path):
+    path = tmp_path / "settings.toml"
+    path.write_text("# mine\n")
+    app = make_app(gated_service(), tmp_path, preferences=Preferences(path=path))
+
+    def choose(name):
+        options = app.screen.query_one(OptionList)
+        names = [one and one.name for one in app.screen._listed]
+        options.highlighted = names.index(name)
+
+    async def steps(pilot):
+        await until(pilot, lambda: app.writing.ready)
+        await pilot.press("alt+s")
+        choose("method.strength")
+        await pilot.press("enter")
+        field = app.screen.query_one(Input)
+        field.value = "much"
+        await pilot.press("enter")
+        assert "must be a number, not 'much'" in said(app, "#result")
+        field.value = "1.5"
+        await pilot.press("enter")
+        assert "method.strength is 1.5" in said(app, "#result")
+        assert app.writing.settings.strength == 1.5
+        choose("ascii")
+        await pilot.press("enter")
+        assert app.preferences.ascii
+        choose("reranker")
+        await pilot.press("enter")
+        field.value = "~/r.gguf"
+        await pilot.press("enter")
+        assert "from the next start on" in said(app, "#result")
+        await pilot.press("delete", "slash", *"guard", "enter")
+        shown = {one.name for one in app.screen._listed if one}
+        assert {"guard", "guard_region"} <= shown
+        headings = [one for one in app.screen._listed if one is None]
+        assert len(headings) == len({one.group for one in app.screen._listed if one})
+        await pilot.press("escape")
+        assert app.screen is app.page
+        app.theme = "nord"
+        await pilot.pause()
+
+    play(app, steps, (80, 24))
+    assert path.read_text().startswith("# mine\n")
+    settings = read_settings(path)
+    assert (settings.method.strength, settings.ascii) == (1.5, True)
+    assert (settings.reranker, settings.theme) == ("", "nord")
+
+
+def test_a_theme_that_is_not_there_gives_way(tmp_path):
+    app = make_app(
+        gated_service(), tmp_path, preferences=Preferences(Settings(theme="gone"))
+    )
+
+    assert app.theme == "specsteer"
+
+
+def test_signs_are_as_wide_in_ascii():
+    signs = "╭─╮│ Löwe… “so” · ● → ▁▄█ ✗"
+
+    assert plain(signs) == '+-+| Löwe. "so" - * >  ## x'
+    assert len(plain(signs)) == len(signs)
+
+
+def titles(commands):
+    return [str(one.hit.text) for one in commands.options]
+
+
+@pytest.mark.parametrize("behind", ["enter", "esc"])
+def test_the_palette_runs_one_command_whatever_comes_behind_it(tmp_path, behind):
+    """In the same moment, before the palette has done what it was told."""
+    app = make_app(gated_service(), tmp_path)
+
+    async def steps(pilot):
+        await pilot.press("ctrl+p", *"Help")
+        commands = app.screen.query_one(CommandList)
+        await until(pilot, lambda: "Help" in titles(commands))
+        commands.highlighted = titles(commands).index("Help")
+        commands.action_select()
+        if behind == "enter":
+            commands.action_select()
+        else:
+            app.screen.dismiss()
+        await pilot.pause()
+        opened = len(app.screen_stack)
+        assert opened == (2 if behind == "enter" else 1)
+        assert app.screen_stack[0] is app.page
+
+    play(app, steps)
