@@ -31,7 +31,7 @@ from tests.docs_blocks import PROGRAMS, ROOT, blocks, command_lines, complaint, 
 from tests.personal_store.importers.outlook_files import Folder, archive, note
 
 EXPORTS = ROOT / "tests" / "personal_store" / "importers" / "exports"
-LAMP = ROOT / "tests" / "benchmarks" / "quality" / "data" / "lamp"
+LAMP = ROOT / "tests" / "personal_store" / "importers" / "data"
 ME = "you@example.org"
 OF_MODELS = {"write", "doctor", "demo", "profile", "lab"}
 """Commands that load models or measure: their blocks are slow tests."""

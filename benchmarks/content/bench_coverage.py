@@ -18,12 +18,14 @@ import numpy as np
 
 from benchmarks.options import (
     AT_LEAST_ONE,
-    MODEL_FILE,
-    NEW_FILE,
+    JSON,
+    KEPT,
+    MODELS,
     NONE_OR_MORE,
     SEED,
     TEMPERATURE,
     TOP_P,
+    option,
 )
 from decoding_core.errors import ContextFullError, StoppedError
 from decoding_core.foreign_text import one_line
@@ -33,7 +35,6 @@ from edge_app.evaluation.figures import Estimate, Resamples
 from edge_app.evaluation.tables import aligned
 from models.files import locate
 from models.lazy_commands import Command
-from models.running.settings import usable_cores
 
 if TYPE_CHECKING:
     from benchmarks.content.judging import Judged
@@ -292,88 +293,43 @@ def written(
 
 
 @click.command("coverage", cls=Command)
-@click.option(
+@option(
     "--requests",
-    "file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A file of requests and facts, TOML or JSON.  [default: the hundred]",
+    click.Path(exists=True, dir_okay=False, path_type=Path),
+    None,
+    "A file of requests and facts, TOML or JSON.  [default: the hundred]",
+    name="file",
 )
-@click.option(
-    "--unseen",
-    type=NONE_OR_MORE,
-    default=0,
-    help="So many requests of invented writers instead.",
-)
-@click.option("--each", type=AT_LEAST_ONE, help="Only the first so many of each task.")
-@click.option(
+@option("--unseen", NONE_OR_MORE, 0, "So many requests of invented writers instead.")
+@option("--each", AT_LEAST_ONE, None, "Only the first so many of each task.")
+@option(
     "--method",
-    "methods",
-    type=click.Choice(METHODS),
+    click.Choice(METHODS),
+    USUAL,
+    "May be given more than once.",
+    name="methods",
     multiple=True,
-    default=USUAL,
-    show_default=True,
-    help="May be given more than once.",
 )
-@click.option(
+@option(
     "--temperature",
-    "temperatures",
-    type=TEMPERATURE,
+    TEMPERATURE,
+    (0.5, 0.7),
+    "May be given more than once; 0 is greedy.",
+    name="temperatures",
     multiple=True,
-    default=(0.5, 0.7),
-    show_default=True,
-    help="May be given more than once; 0 is greedy.",
 )
-@click.option(
-    "--top-p", type=TOP_P, default=0.95, show_default=True, help="As the app."
+@option("--top-p", TOP_P, 0.95, "As the app.")
+@option("--threshold", None, MethodSettings().threshold, "Of steering.")
+@option("--strength", None, MethodSettings().strength, "Of steering.")
+@option("--seeds", AT_LEAST_ONE, 2, "Texts of each.")
+@option("--seed", SEED, 0, "The first.")
+@option("--max-tokens", AT_LEAST_ONE, 240, "Of each text.")
+@option(
+    "--show", NONE_OR_MORE, 0, "Print N texts of each row, those that say least first."
 )
-@click.option(
-    "--threshold",
-    default=MethodSettings().threshold,
-    show_default=True,
-    help="Of steering.",
-)
-@click.option(
-    "--strength",
-    default=MethodSettings().strength,
-    show_default=True,
-    help="Of steering.",
-)
-@click.option(
-    "--seeds", type=AT_LEAST_ONE, default=2, show_default=True, help="Texts of each."
-)
-@click.option("--seed", type=SEED, default=0, show_default=True, help="The first.")
-@click.option(
-    "--max-tokens",
-    type=AT_LEAST_ONE,
-    default=240,
-    show_default=True,
-    help="Of each text.",
-)
-@click.option(
-    "--threads", type=AT_LEAST_ONE, default=usable_cores(), help="Of each model."
-)
-@click.option("--specialist", type=MODEL_FILE, help="A GGUF file.")
-@click.option("--generalist", type=MODEL_FILE, help="A GGUF file.")
-@click.option(
-    "--json",
-    "target",
-    type=NEW_FILE,
-    metavar="FILE",
-    help="Write all settings and figures there too.",
-)
-@click.option(
-    "--show",
-    type=NONE_OR_MORE,
-    default=0,
-    help="Print so many texts of each row, those that say least first.",
-)
-@click.option(
-    "--cache",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="Where texts are kept.",
-)
-@click.option("--fresh", is_flag=True, help="Write again what is kept.")
+@MODELS
+@JSON
+@KEPT
 def command(**options: Any) -> None:
     """What of a request a text says, and what it contradicts.
 
@@ -429,7 +385,7 @@ def command(**options: Any) -> None:
         worst = sorted(some, key=lambda one: one.count("said") / len(one.facts))
         for one in worst[: options["show"]]:
             click.echo(f"\n[{method}, temperature {temperature:g}] {shown(one)}")
-    if options["target"]:
+    if options["json_file"]:
         left = {"target", "cache", "fresh", "show", "specialist", "generalist"}
         body = {
             "models": writer.models,
@@ -451,7 +407,7 @@ def command(**options: Any) -> None:
                 for one in some
             ],
         }
-        options["target"].write_text(json.dumps(body, indent=1))
+        options["json_file"].write_text(json.dumps(body, indent=1))
     if stop.is_set():
         click.echo("stopped: these are the texts so far", err=True)
         sys.exit(_STOPPED)

@@ -27,7 +27,7 @@ from benchmarks.load.devices import (
     write,
     write_all,
 )
-from benchmarks.options import AT_LEAST_ONE, NEW_FILE, NONE_OR_MORE
+from benchmarks.options import AT_LEAST_ONE, NEW_FILE, NONE_OR_MORE, flag, option
 from models.lazy_commands import Command
 
 FACTOR = 2.0
@@ -211,55 +211,32 @@ async def soaked(home: Household, seconds: float, devices: int) -> Soaked:
 
 
 @click.command("load", cls=Command)
-@click.option(
+@option(
     "--texts",
-    type=AT_LEAST_ONE,
+    AT_LEAST_ONE,
+    (1, 4, 16, 64),
+    "How many texts at once; may be repeated.",
     multiple=True,
-    default=(1, 4, 16, 64),
-    show_default=True,
-    help="How many texts at once; may be repeated.",
 )
-@click.option(
-    "--slots",
-    type=AT_LEAST_ONE,
-    default=16,
-    show_default=True,
-    help="Caches of the server, of most rows.",
-)
-@click.option(
-    "--few-slots",
-    type=AT_LEAST_ONE,
-    default=4,
-    show_default=True,
-    help="Caches of the server, of the last two rows.",
-)
-@click.option(
-    "--rounds",
-    type=click.IntRange(2),
-    default=20,
-    show_default=True,
-    help="Blocks of each text.",
-)
-@click.option(
-    "--prompt", type=AT_LEAST_ONE, default=300, show_default=True, help="Its tokens."
-)
-@click.option(
+@option("--slots", AT_LEAST_ONE, 16, "Caches of the server, of most rows.")
+@option("--few-slots", AT_LEAST_ONE, 4, "Caches of the server, of the last two rows.")
+@option("--rounds", click.IntRange(2), 20, "Blocks of each text.")
+@option("--prompt", AT_LEAST_ONE, 300, "Its tokens.")
+@option(
     "--idle",
-    type=NONE_OR_MORE,
-    default=1000,
-    show_default=True,
-    help="Sockets that say nothing, beside the last text on --slots.",
+    NONE_OR_MORE,
+    1000,
+    "Sockets that say nothing, beside the last text on --slots.",
 )
-@click.option(
-    "--flood", is_flag=True, help="Instead: one user writes while another floods."
-)
-@click.option(
+@flag("--flood", "Instead: one user writes while another floods.")
+@option(
     "--soak",
-    type=click.FloatRange(0.5),
+    click.FloatRange(0.5),
+    None,
+    "Instead: six devices write so long; does the memory stay flat?",
     metavar="MINUTES",
-    help="Instead: six devices write so long; does the memory stay flat?",
 )
-@click.option("--json", "json_file", type=NEW_FILE, help="Also write the rows there.")
+@option("--json", NEW_FILE, None, "Also write the rows there.", name="json_file")
 def command(
     texts: tuple[int, ...],
     slots: int,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from benchmarks.options import AT_LEAST_ONE, NONE_OR_MORE, SEED
+from benchmarks.options import AT_LEAST_ONE, NONE_OR_MORE, SEED, option
 from benchmarks.privacy.worlds import Planted, planted
 from decoding_core.foreign_text import one_line
 from edge_app.evaluation.cases import Case
@@ -64,31 +64,23 @@ def _show_passing(count: int, seed: int) -> None:
 
 
 @click.command("guard", cls=Command)
-@click.option(
+@option(
     "--data",
+    click.Path(exists=True, path_type=Path),
+    None,
+    "Texts and histories of files, as 'specsteer lab evaluate' reads them; repeatable. "
+    "Without: invented writers that no training has met.",
     multiple=True,
-    type=click.Path(exists=True, path_type=Path),
     metavar="PATH",
-    help="Texts and histories of files, as 'specsteer lab evaluate' reads them; "
-    "repeatable. Without: invented writers that no training has met.",
 )
-@click.option(
-    "--count", type=AT_LEAST_ONE, default=120, show_default=True, help="Writers."
-)
-@click.option(
-    "--letters",
-    type=AT_LEAST_ONE,
-    default=5,
-    show_default=True,
-    help="Past texts of each at most.",
-)
-@click.option("--seed", type=SEED, default=7, show_default=True, help="Of the writers.")
-@click.option(
+@option("--count", AT_LEAST_ONE, 120, "Writers.")
+@option("--letters", AT_LEAST_ONE, 5, "Past texts of each at most.")
+@option("--seed", SEED, 7, "Of the writers.")
+@option(
     "--secrets",
-    type=NONE_OR_MORE,
-    default=0,
-    show_default=True,
-    help="Planted in letters of invented writers: the share of each kind that passes.",
+    NONE_OR_MORE,
+    0,
+    "Planted in letters of invented writers: the share of each kind that passes.",
 )
 def command(
     data: tuple[Path, ...], count: int, letters: int, seed: int, secrets: int

@@ -1,27 +1,33 @@
-"""`specsteer lab bench privacy`."""
+"""`specsteer lab bench privacy`: what a server that keeps all it saw can tell."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
-from pathlib import Path
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
 
+from benchmarks.cache import Cache, key_of, sha256_of
 from benchmarks.options import (
     AT_LEAST_ONE,
-    MODEL_FILE,
-    NEW_FILE,
+    JSON,
+    KEPT,
+    MODELS,
     NONE_OR_MORE,
+    PATH,
     SEED,
     TEMPERATURE,
     TOP_P,
+    flag,
+    option,
 )
 from decoding_core.errors import InvalidSettingsError, StoppedError
-from edge_app.commands.terminal import Progress, stoppable
+from decoding_core.foreign_text import one_line
+from edge_app.commands.terminal import STOPPED, Progress, note, stoppable
 from edge_app.config.settings import read_settings
 from models.folders import state_folder
 from models.lazy_commands import Command
@@ -30,116 +36,83 @@ if TYPE_CHECKING:
     from benchmarks.privacy.device import Condition
     from benchmarks.privacy.runner import Asked, Outcome, Row
     from benchmarks.privacy.worlds import Writer
+    from edge_app.evaluation.figures import Estimate
 
-_STOPPED = 130
-_FOLDER = click.Path(file_okay=False, path_type=Path)
+_SHOWN = (25, 50, 200)
+"""Tokens sent that the table has; all are in the JSON."""
+LEGEND = (
+    "of N at T: writers found among N histories by the first T tokens sent; chance "
+    "is 1/N. nats: evidence for the writer's own history, for each token sent and for "
+    "each text. secrets: of those planted, how many could be read in what left, in "
+    "refused drafts alone, and in the text. kept: accepted of the drafted. sent: "
+    "tokens sent for each of the text. habits: of those that the true text shows. In "
+    "brackets 95 % intervals: Wilson's of the writers found, of all else from "
+    "resamples of writers."
+)
+
+
+def tables_of(rows: Sequence[Row], among: Sequence[int]) -> list[list[list[str]]]:
+    """Who is found, and which secrets are read at what cost: a line a condition."""
+    heads = [f"of {n} at {t}" for n in among for t in _SHOWN]
+    found = [["", "texts", *heads, "nats a token", "nats a text"]]
+    cost = [["", "secrets left", "refused only", "in the text"]]
+    cost[0] += ["kept", "sent", "habits"]
+    for row in rows:
+        by = {(one.among, one.tokens): one.share for one in row.found}
+        shares = [_share(by[n, t]) for n in among for t in _SHOWN]
+        nats = [f"{row.evidence.value:.2f}", f"{row.nats:.1f}"]
+        found.append([row.condition, str(row.texts), *shares, *nats])
+        secrets = (row.secrets.get(name) for name in ("left", "refused", "text"))
+        cells = ["-" if one is None else f"{100 * one:.0f} %" for one in secrets]
+        cells += [_share(row.acceptance) if row.acceptance.value else "-"]
+        cells += [f"{row.sent:.2f}", _share(row.habits) if row.habits else "-"]
+        cost.append([row.condition, *cells])
+    return [found, cost]
+
+
+def _share(one: Estimate) -> str:
+    words = f"{100 * one.value:.0f} %"
+    if one.low is None or one.high is None:
+        return words
+    return f"{words} ({100 * one.low:.0f}-{100 * one.high:.0f})"
 
 
 @click.command("privacy", cls=Command)
-@click.option(
-    "--count",
-    type=AT_LEAST_ONE,
-    default=3,
-    show_default=True,
-    help="Writers whose texts are attacked.",
-)
-@click.option(
-    "--others",
-    type=NONE_OR_MORE,
+@option("--count", AT_LEAST_ONE, 3, "Writers whose texts are attacked.")
+@option(
+    *("--others", NONE_OR_MORE, None),
+    "The same, and secrets, for other methods and strengths. As many.",
     metavar="COUNT",
-    help="The same, and secrets, for rows that are no defence: other methods and "
-    "strengths. As many.",
 )
-@click.option(
-    "--texts",
-    type=AT_LEAST_ONE,
-    default=2,
-    show_default=True,
-    help="Of each writer; their evidence adds up.",
-)
-@click.option(
-    "--histories",
-    type=click.IntRange(2),
-    default=100,
-    show_default=True,
-    help="Candidates, the writers themselves among them.",
-)
-@click.option(
-    "--letters",
-    type=AT_LEAST_ONE,
-    default=12,
-    show_default=True,
-    help="Of each invented writer.",
-)
-@click.option(
-    "--secrets",
-    type=NONE_OR_MORE,
-    default=12,
-    show_default=True,
-    help="Planted and asked around; 0: none.",
-)
-@click.option(
-    "--conditions",
-    "names",
-    default="all",
-    show_default=True,
-    metavar="NAMES",
-    help="all, or names of the table with commas.",
-)
-@click.option(
-    "--data",
+@option("--texts", AT_LEAST_ONE, 2, "Of each writer; their evidence adds up.")
+@option("--histories", click.IntRange(2), 100, "Candidates, the writers among them.")
+@option("--letters", AT_LEAST_ONE, 12, "Of each invented writer.")
+@option("--secrets", NONE_OR_MORE, 12, "Planted and asked around; 0: none.")
+@option("--conditions", str, "all", "all, or names of the table with commas.")
+@option(
+    *("--data", PATH, None),
+    "Histories of files, as 'specsteer lab evaluate' reads them; repeatable. Without: "
+    "invented writers that no training has met.",
     multiple=True,
-    type=click.Path(exists=True, path_type=Path),
     metavar="PATH",
-    help="Histories of files, as 'specsteer lab evaluate' reads them; repeatable. "
-    "Without: invented writers that no training has met.",
 )
-@click.option(
-    "--tokens",
-    type=AT_LEAST_ONE,
-    default=200,
-    show_default=True,
-    help="Sent tokens of a text that are looked at.",
-)
-@click.option(
-    "--max-tokens",
-    type=click.IntRange(1, 4096),
-    default=120,
-    show_default=True,
-    help="The longest text.",
-)
-@click.option(
-    "--temperature",
-    type=TEMPERATURE,
-    default=0.7,
-    show_default=True,
-    help="As for writing.",
-)
-@click.option(
-    "--top-p", type=TOP_P, default=0.95, show_default=True, help="As for writing."
-)
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Of all draws.")
-@click.option("--threads", type=AT_LEAST_ONE, help="Of each model.")
-@click.option("--specialist", type=MODEL_FILE, help="A GGUF file.")
-@click.option("--generalist", type=MODEL_FILE, help="A GGUF file.")
-@click.option(
-    "--json",
-    "json_file",
-    type=NEW_FILE,
-    metavar="FILE",
-    help="Write settings and figures there too.",
-)
-@click.option("--markdown", is_flag=True, help="Print the tables in Markdown.")
-@click.option("--cache", type=_FOLDER, metavar="DIR", help="Where results are kept.")
-@click.option("--fresh", is_flag=True, help="Compute again what is kept.")
+@option("--tokens", AT_LEAST_ONE, 200, "Sent tokens of a text that are looked at.")
+@option("--max-tokens", click.IntRange(1, 4096), 120, "The longest text.")
+@option("--temperature", TEMPERATURE, 0.7, "As for writing.")
+@option("--top-p", TOP_P, 0.95, "As for writing.")
+@option("--seed", SEED, 0, "Of all draws.")
+@flag("--markdown", "Print the tables in Markdown.")
+@MODELS
+@JSON
+@KEPT
 def command(**options: Any) -> None:
     """What a server that keeps all it saw can tell of a history.
 
     Texts are written by the service as it is, with a server in a process of its own.
     The attacker has every byte that was handed to the socket, and the weights of both
-    models. It asks which of N histories wrote a text, whether a letter was among those
-    that were read, which planted secrets can be read in what left, refused drafts
-    included. A row for each method and defence; docs/privacy.md says how to read it.
+    models. It asks which of N histories wrote a text, and which planted secrets can be
+    read in what left, refused drafts included. A row for each method and defence;
+    docs/privacy.md says how to read it.
 
     Each result is kept at once, so a run that was stopped goes on when it is started
     again. The default takes some ten minutes on two cores; --count 30 makes intervals
@@ -151,21 +124,20 @@ def command(**options: Any) -> None:
         specsteer lab bench privacy --data eval/ --histories 50 --secrets 0
     """
     # llama.cpp takes 0.2 s to load, which --help does without: hence the imports here.
-    from benchmarks.cache import Cache, key_of, sha256_of
     from benchmarks.privacy.device import WritingOptions, all_conditions, chosen
-    from benchmarks.privacy.runner import Plan, Runner
+    from benchmarks.privacy.runner import GRID, Plan, Runner
     from benchmarks.privacy.worlds import invented_writers, writers_of_files
     from edge_app.commands.service_config import service_config
 
     try:
-        rows, left_out = chosen(options["names"])
+        rows, left_out = chosen(options["conditions"])
     except KeyError as error:
         every = ", ".join(f"'{one.name}'" for one in all_conditions())
         raise InvalidSettingsError(
             f"there is no condition {error}; there are {every}"
         ) from error
     for sentence in left_out:
-        click.echo(sentence, err=True)
+        note(sentence)
     if not rows:
         raise InvalidSettingsError("there is nothing left to measure")
     texts, histories = options["texts"], options["histories"]
@@ -187,7 +159,7 @@ def command(**options: Any) -> None:
         )
         models = {"specialist": found.specialist, "generalist": found.generalist}
         hashes = {role: sha256_of(path) for role, path in models.items()}
-        threads = options["threads"] or found.engine.thread_count
+        threads = options["threads"]
         writing = WritingOptions(
             options["max_tokens"], options["temperature"], options["top_p"]
         )
@@ -209,10 +181,9 @@ def command(**options: Any) -> None:
                 )
             count = len({one.writer for one in outcomes})
         except StoppedError:
-            click.echo("stopped; the same command goes on from there", err=True)
-            sys.exit(_STOPPED)
+            note("stopped; the same command goes on from there")
+            sys.exit(STOPPED)
 
-        from benchmarks.privacy import report
         from edge_app.evaluation import tables
 
         among = sorted({n for n in (10, 100) if n <= len(writers)} or {len(writers)})
@@ -223,9 +194,13 @@ def command(**options: Any) -> None:
             for one in rows
             if any(outcome.condition == one.name for outcome in outcomes)
         ]
-        form = report.markdown if options["markdown"] else report.plain
-        click.echo(form(figures, among))
-        click.echo("\n" + click.wrap_text(report.LEGEND, 80), err=True)
+        for table in tables_of(figures, among):
+            cells = [[one_line(cell) for cell in line] for line in table]
+            if options["markdown"]:
+                click.echo(tables.markdown_table(cells) + "\n")
+            else:
+                click.echo("\n".join(tables.aligned(cells)) + "\n")
+        note(click.wrap_text(LEGEND, 80))
         others = count if options["others"] is None else min(count, options["others"])
         about = {
             "writers attacked": f"{count} (other methods: {others})",
@@ -238,8 +213,12 @@ def command(**options: Any) -> None:
             **{role: f"`{sha[:12]}`" for role, sha in hashes.items()},
         }
         if options["json_file"] is not None:
-            run: dict[str, Any] = {"about": about, "models": hashes}
-            body = report.document(figures, run)
+            body: dict[str, Any] = {
+                "about": about,
+                "models": hashes,
+                "tokens": list(GRID),
+            }
+            body["rows"] = [asdict(row) for row in figures]
             tables.write(options["json_file"], body)
 
 

@@ -26,14 +26,10 @@ from benchmarks.privacy.device import Condition, Device, Text, WritingOptions
 from benchmarks.privacy.worlds import Planted, Task, Writer, planted, shown_in
 from decoding_core.errors import ContextFullError, StoppedError
 from decoding_core.sampling import Floats
-from edge_app.evaluation.figures import LEVEL, RESAMPLES, Estimate, Resamples
+from edge_app.evaluation.figures import Estimate, Resamples
 from edge_app.retrieval.context import PromptBuilder, find_passages
 from models.running.settings import EngineSettings
 from personal_store import Passage
-
-_OTHERS = 5
-"""Letters of the same writer that were not read, and of another writer, that are tried
-for each text beside those that were read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +41,6 @@ class Plan:
     seed: int
     tokens: int = 200
     """Departures that are counted of all texts of a writer together."""
-    letters: bool = True
-    """Whether membership of letters is tried."""
-
-
-@dataclass(frozen=True, slots=True)
-class Guess:
-    """A letter that is tried: was it among those that were read?"""
-
-    kind: str
-    """`read`, `unread` of the same writer, or of an `other` writer."""
-    score: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,7 +56,6 @@ class Outcome:
     evidence: Floats
     """(N, E): for each candidate history, of each departure; the writer's own is in the
     row that has the number of the writer."""
-    guesses: tuple[Guess, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +150,6 @@ class Runner:
 
                 rows = self._read(writers, task, seen, bounds, show)
                 done += len(writers)
-                guesses = self._letters(writers, number, task, texts, seen, bounds)
                 for name, text in texts.items():
                     evidence = np.array([row[name] for row in rows])
                     found.append(
@@ -177,7 +160,6 @@ class Runner:
                             text,
                             len(seen[name].departures),
                             evidence,
-                            guesses.get(name, ()),
                         )
                     )
         return found
@@ -272,48 +254,6 @@ class Runner:
             show(len(rows))
         return rows
 
-    def _letters(
-        self,
-        writers: Sequence[Writer],
-        number: int,
-        task: Task,
-        texts: Mapping[str, Text],
-        seen: Mapping[str, Seen],
-        bounds: Mapping[str, Bound | None],
-    ) -> dict[str, tuple[Guess, ...]]:
-        """Letters that were read, and others that were not, each alone in a prompt."""
-        if not self._plan.letters:
-            return {}
-        writer, other = writers[number], writers[(number + 1) % len(writers)]
-        usual = next(iter(texts.values()))
-        own = {one.record_id: one for one in writer.letters}
-        read_ones = [own[i] for i in usual.read if i in own]
-        left = [one for i, one in own.items() if i not in usual.read]
-        rng = Random(f"{self._plan.seed} {writer.name} {task.request.text}")
-        tried = [("read", one) for one in read_ones]
-        for kind, some in (("unread", left), ("other", list(other.letters))):
-            drawn = rng.sample(some, min(_OTHERS, len(some)))
-            tried += [(kind, one) for one in drawn]
-        views: dict[str, PublicView] = {}
-        what = _hash({name: _as_json(one) for name, one in seen.items()})
-        found: dict[str, list[Guess]] = {name: [] for name in texts}
-        for kind, letter in tried:
-            if self._stop.is_set():
-                raise StoppedError("stopped")
-
-            def compute(letter: Passage = letter) -> dict[str, Any]:
-                if not views:
-                    views.update(self._views(seen, bounds))
-                rows = self._evidence(views, task, [letter])
-                return {name: float(np.sum(row)) for name, row in rows.items()}
-
-            depends = self._depends("letter", writer, task, 0) | {"seen": what}
-            depends |= {"letter": _hash([letter.kind, letter.subject, letter.text])}
-            body = self._result(depends, compute)
-            for name in texts:
-                found[name].append(Guess(kind, body[name]))
-        return {name: tuple(some) for name, some in found.items()}
-
     def _views(
         self, seen: Mapping[str, Seen], bounds: Mapping[str, Bound | None]
     ) -> dict[str, PublicView]:
@@ -382,7 +322,6 @@ def _hash(value: Any) -> str:
 
 GRID = (5, 10, 25, 50, 100, 200)
 """Tokens sent, at which the curve is told."""
-FALSE_POSITIVES = 0.01
 _TIED = 1e-9
 
 
@@ -395,19 +334,6 @@ class Found:
     share: Estimate
     reached: int
     """Writers whose texts were so long; of the others all that there was counts."""
-
-
-@dataclass(frozen=True, slots=True)
-class Membership:
-    """How well letters that were read are told from others."""
-
-    against: str
-    """`unread` letters of the same writer, or those of an `other`."""
-    auc: Estimate
-    """Chance that a letter that was read has more evidence than one that was not."""
-    tpr: float
-    """Share of those read that are found where one in a hundred of the others is."""
-    letters: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -425,7 +351,6 @@ class Row:
     sent: float
     """Tokens that left, for each token of the text."""
     habits: Estimate | None
-    memberships: tuple[Membership, ...]
     secrets: dict[str, float]
     """Share of the planted secrets: that left, in refused drafts alone, in the text."""
 
@@ -464,54 +389,6 @@ def found_at(sums: Floats, own: int, tokens: int, among: int) -> float:
     return chance_of_first(above, tied, len(others), among)
 
 
-def auc(positive: Floats, negative: Floats) -> float:
-    """Chance that one of the positive (P,) is larger than one of the negative (Q,)."""
-    below = np.sort(negative)
-    left = np.searchsorted(below, positive, "left")
-    right = np.searchsorted(below, positive, "right")
-    return float((left + right).sum() / (2 * len(positive) * len(negative)))
-
-
-def membership(
-    outcomes: Sequence[Outcome], against: str, seed: int
-) -> Membership | None:
-    """How well letters are told apart, over all texts; None where none were tried."""
-    writers = sorted({one.writer for one in outcomes})
-    scores = {
-        writer: tuple(
-            np.array(
-                [
-                    guess.score
-                    for one in outcomes
-                    if one.writer == writer
-                    for guess in one.guesses
-                    if guess.kind == kind
-                ]
-            )
-            for kind in ("read", against)
-        )
-        for writer in writers
-    }
-    positive = np.concatenate([pair[0] for pair in scores.values()])
-    negative = np.concatenate([pair[1] for pair in scores.values()])
-    if not len(positive) or not len(negative):
-        return None
-    limit = np.quantile(negative, 1 - FALSE_POSITIVES, method="higher")
-    tpr = float((positive > limit).mean())
-    estimate = Estimate(auc(positive, negative))
-    if len(writers) > 1:
-        rng, drawn = np.random.default_rng(seed), []
-        for _ in range(RESAMPLES // 10):
-            chosen = rng.choice(writers, len(writers))
-            parts = [np.concatenate([scores[w][i] for w in chosen]) for i in (0, 1)]
-            if len(parts[0]) and len(parts[1]):
-                drawn.append(auc(*parts))
-        tail = (1 - LEVEL) / 2
-        low, high = np.quantile(drawn, [tail, 1 - tail])
-        estimate = Estimate(estimate.value, float(low), float(high))
-    return Membership(against, estimate, tpr, len(positive))
-
-
 def row_of(
     condition: str,
     outcomes: Sequence[Outcome],
@@ -547,7 +424,6 @@ def row_of(
         "refused": [one.refused_only for one in secrets],
         "text": [one.written for one in secrets],
     }
-    memberships = [membership(outcomes, kind, seed) for kind in ("unread", "other")]
     return Row(
         condition,
         len(outcomes),
@@ -557,6 +433,5 @@ def row_of(
         by_text.ratio(accepted, np.maximum(drafted, 1e-9)),
         sum(one.sent for one in outcomes) / max(tokens_written, 1),
         by_text.ratio(showed, had) if had.sum() else None,
-        tuple(one for one in memberships if one is not None),
         {name: float(np.mean(hits)) for name, hits in kinds.items() if hits},
     )

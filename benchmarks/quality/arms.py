@@ -4,20 +4,17 @@ each would draw from."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from benchmarks.pair import Pair
-from benchmarks.quality.sets import Query
 from decoding_core.errors import InvalidSettingsError, UnknownMethodError
 from decoding_core.methods import available, build
 from decoding_core.settings import MethodSettings, Threshold
 from decoding_core.verifier import VerifierRole, role_of
-from edge_app.evaluation.pair import Readers, end_of_turn, read
+from edge_app.evaluation.pair import Readers, read
 from edge_app.retrieval import personalisation
 from edge_app.retrieval.context import Prompts
 from edge_app.retrieval.personalisation import USUAL
@@ -139,36 +136,17 @@ class Target:
 
     name: str
     """B, S, L, `L with history`, T, or `clipped`: S * min(L/B, threshold) / norm."""
-    value: float = 0.0
+    value: float | None = None
     """The strength of T, or the threshold."""
 
     @property
     def key(self) -> str:
         """Such as `T 0.5`."""
-        return (
-            f"{self.name} {self.value:.12g}"
-            if self.name in ("T", "clipped")
-            else self.name
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Likelihood:
-    """What a true text costs."""
-
-    size: int
-    """Bytes that were counted."""
-    nats: dict[str, float]
-    """Of all of them, by the key of a target."""
-
-    @classmethod
-    def of(cls, body: dict[str, Any]) -> Likelihood:
-        """From what `asdict` made."""
-        return cls(int(body["size"]), dict(body["nats"]))
+        return self.name if self.value is None else f"{self.name} {self.value:.12g}"
 
 
 def target_of(settings: MethodSettings) -> Target | None:
-    """The target of a method; None where it has none that can be written down.
+    """The target of a method; None if it has none that can be written down.
 
     Steering aims at T, though what it emits is a mixture. Cut as `contrast` is, a
     target gives most true texts no probability at all.
@@ -190,53 +168,24 @@ def target_of(settings: MethodSettings) -> Target | None:
     return Target("clipped", float(settings.threshold))
 
 
-def measured(
-    pair: Pair, query: Query, prompts: Prompts, targets: list[Target], max_tokens: int
-) -> Likelihood:
-    """What the true text of a query costs under some targets.
-
-    Raises:
-        ContextFullError: prompt and text do not fit.
-        StoppedError: the person stopped.
-    """
-    vocabulary = pair.small.vocabulary
-    text = vocabulary.tokenize(query.text)
-    ids = text[:max_tokens]
-    size = sum(len(vocabulary.piece(token)) for token in ids)
-    end = end_of_turn(pair.small)
-    if len(ids) == len(text) and end is not None:
-        ids = [*ids, end]
-    return Likelihood(size, nats_of(pair.readers(prompts), ids, targets))
-
-
 def nats_of(
     readers: Readers, ids: Sequence[int], targets: Sequence[Target]
 ) -> dict[str, float]:
     """What `ids` cost together after the prompts of the readers: under B, S and L, and
     under each target by its key."""
-    strengths = sorted({t.value for t in targets if t.name == "T"})
-    limits = sorted({t.value for t in targets if t.name == "clipped"})
-    opinions = read(readers, ids, strengths, limits)
-    costs = {
-        "B": opinions.base,
-        "S": opinions.specialist,
-        "L": opinions.generalist,
-    }
+    strengths = sorted({t.value or 0.0 for t in targets if t.name == "T"})
+    limits = sorted({t.value or 0.0 for t in targets if t.name == "clipped"})
+    found = read(readers, ids, strengths, limits)
+    costs = {"B": found.base, "S": found.specialist, "L": found.generalist}
     for row, strength in enumerate(strengths):
-        costs[Target("T", strength).key] = opinions.steered[row]
-    log_ratio = opinions.base - opinions.generalist
+        costs[Target("T", strength).key] = found.steered[row]
+    log_ratio = found.base - found.generalist
     for row, limit in enumerate(limits):
         stays = np.minimum(log_ratio - np.log(limit), 0.0) if limit else 0.0
-        norm = np.log(opinions.kept[row])
-        costs[Target("clipped", limit).key] = opinions.specialist - stays + norm
+        norm = np.log(found.kept[row])
+        costs[Target("clipped", limit).key] = found.specialist - stays + norm
     nats = {name: float(each.sum()) for name, each in costs.items()}
     if any(target.name == "L with history" for target in targets):
-        told = replace(readers, public_ids=readers.private_ids)
-        informed = read(told, ids, (), ()).generalist
-        nats[Target("L with history").key] = float(informed.sum())
+        informed = read(replace(readers, public_ids=readers.private_ids), ids, (), ())
+        nats["L with history"] = float(informed.generalist.sum())
     return nats
-
-
-def as_json(likelihood: Likelihood) -> dict[str, Any]:
-    """What `Likelihood.of` reads."""
-    return asdict(likelihood)

@@ -1,220 +1,262 @@
-"""`specsteer lab bench quality`."""
+"""`specsteer lab bench quality`: what each method writes, beside true texts."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from contextlib import ExitStack, closing
-from pathlib import Path
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
-from decoding_core.errors import (
-    ContextFullError,
-    InvalidSettingsError,
-    StoppedError,
+from benchmarks.cache import Cache, code_id, key_of, versions
+from benchmarks.options import (
+    AT_LEAST_ONE,
+    FILE,
+    JSON,
+    KEPT,
+    MODELS,
+    PATH,
+    SEED,
+    TEMPERATURE,
+    TOP_P,
+    flag,
+    option,
 )
+from decoding_core.errors import ContextFullError, StoppedError
+from decoding_core.foreign_text import one_line
 from decoding_core.settings import FIXED_LENGTH, MethodSettings
-from edge_app.commands.terminal import Progress, stoppable
+from edge_app.commands.terminal import STOPPED, Progress, note, stoppable
 from edge_app.config.settings import read_settings
 from edge_app.retrieval import personalisation
 from models.folders import state_folder
 from models.lazy_commands import Command
 
 if TYPE_CHECKING:
-    from benchmarks.quality.writing import Lab, Result, Runner
+    from benchmarks.quality.arms import Arm
+    from benchmarks.quality.writing import Lab, Result
+    from edge_app.evaluation.figures import Estimate
 
-_STOPPED = 130
-_FILE = click.Path(path_type=Path)
+_USUAL = MethodSettings()
+COLUMNS = {
+    "rouge1": ("ROUGE-1", 1.0, 3),
+    "rougeL": ("ROUGE-L", 1.0, 3),
+    "meteor": ("METEOR (no syn.)", 1.0, 3),
+    "tokens": ("tokens", 1.0, 1),
+    "kept": ("kept", 100.0, 1),
+    "speed": ("tok/s", 1.0, 1),
+    "bytes": ("B/token", 1.0, 0),
+    "nats": ("nats/B", 1.0, 3),
+}
+"""Each figure with its heading, its unit and its digits."""
+LEGEND = (
+    "METEOR is without synonyms. tokens: mean length. kept: accepted of the drafted, "
+    "in %. tok/s includes reading the prompts. B/token: bytes to and from the large "
+    "model for each token written. nats/B: what a byte of the true text costs under "
+    "the method's own target at temperature 1; less is better. A dash: there is no "
+    "such figure. Intervals are in the JSON."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The figures of one arm on one set; a figure that makes no sense is missing."""
+
+    dataset: str
+    arm: Arm
+    texts: int
+    users: int
+    figures: dict[str, Estimate]
+
+
+def rows_of(results: Sequence[Result], seed: int) -> list[Row]:
+    """A row for each set and arm, in the order in which they came."""
+    from edge_app.evaluation.figures import Resamples
+
+    groups: dict[tuple[str, Arm], list[Result]] = {}
+    for result in results:
+        groups.setdefault((result.case.group, result.arm), []).append(result)
+    rows = []
+    for (dataset, arm), found in groups.items():
+        figures = {}
+        for name in COLUMNS:
+            usable = [
+                (part, one.case.user)
+                for one in found
+                if (part := _part(one, name)) is not None and part[1]
+            ]
+            if usable:
+                above, below = np.array([pair for pair, _ in usable], float).T
+                draws = Resamples([user for _, user in usable], seed)
+                figures[name] = draws.ratio(above, below)
+        users = {one.case.user for one in found}
+        rows.append(Row(dataset, arm, len(found), len(users), figures))
+    order = list(dict.fromkeys(row.dataset for row in rows))
+    return sorted(rows, key=lambda row: order.index(row.dataset))
+
+
+def _part(one: Result, figure: str) -> tuple[float, float] | None:
+    """What a text adds above and below the line of a figure; None without it."""
+    if figure == "nats":
+        return None if one.nats is None else (one.nats, one.size)
+    if one.outcome is None:
+        return None
+    outcome = one.outcome
+    if figure in outcome.scores:
+        return outcome.scores[figure], 1.0
+    return {
+        "tokens": (outcome.tokens, 1.0),
+        "kept": (outcome.accepted, outcome.drafted),
+        "speed": (outcome.tokens, outcome.seconds),
+        "bytes": (outcome.up + outcome.down, outcome.tokens),
+    }.get(figure)
+
+
+def table(rows: Sequence[Row]) -> list[list[str]]:
+    """A heading and a line for each row; a column for each setting that differs or is
+    usual, and for each figure that some row has."""
+    settings: dict[str, list[Any]] = {
+        "threshold": [row.arm.threshold for row in rows],
+        "strength": [row.arm.strength for row in rows],
+        "T": [row.arm.steps for row in rows],
+        "history": [row.arm.history for row in rows],
+    }
+    usual = {"T": _USUAL.costeer_steps, "history": personalisation.USUAL}
+    settings = {
+        name: values
+        for name, values in settings.items()
+        if name not in usual or set(values) - {None, usual[name]}
+    }
+    shown = [name for name in COLUMNS if any(name in row.figures for row in rows)]
+    heads = [COLUMNS[name][0] for name in shown]
+    lines = [["set", "method", *settings, "texts", *heads]]
+    for number, row in enumerate(rows):
+        cells = [row.dataset, row.arm.method]
+        for values in settings.values():
+            value = values[number]
+            plain = value if isinstance(value, str) else f"{value or 0:g}"
+            cells.append("-" if value is None else plain)
+        cells.append(str(row.texts))
+        for name in shown:
+            figure, (_, unit, digits) = row.figures.get(name), COLUMNS[name]
+            cells.append(f"{figure.value * unit:.{digits}f}" if figure else "-")
+        lines.append(cells)
+    return lines
+
+
+def document(
+    rows: Sequence[Row], results: Sequence[Result], lab: Lab, run: dict[str, Any]
+) -> dict[str, Any]:
+    """Settings, models, versions, rows and every result, without a word of any text;
+    `run` says what was asked."""
+    from edge_app.evaluation.tables import file_of
+
+    texts = []
+    for one in results:
+        outcome = {} if one.outcome is None else asdict(one.outcome)
+        outcome.pop("text", None)
+        arm = {n: getattr(one.arm, n) for n in ("method", "threshold", "strength")}
+        arm |= {"steps": one.arm.steps, "history": one.arm.history}
+        case = {"set": one.case.group, "user": one.case.user, "query": one.case.name}
+        texts.append({**case, **arm, **outcome, "nats": one.nats, "bytes": one.size})
+    return {
+        "settings": {**run, **asdict(lab.how)},
+        "models": {role: file_of(path) for role, path in lab.models.items()},
+        "versions": {**versions(), "code": code_id()},
+        "rows": [
+            {
+                "set": row.dataset,
+                "method": row.arm.method,
+                "history": row.arm.history,
+                "settings": asdict(row.arm.settings),
+                "cannot write": row.arm.refusal or None,
+                "texts": row.texts,
+                "users": row.users,
+                "figures": {name: asdict(one) for name, one in row.figures.items()},
+            }
+            for row in rows
+        ],
+        "texts": texts,
+    }
 
 
 @click.command("quality", cls=Command)
-@click.option(
-    "--data",
+@option(
+    *("--data", PATH, None, "A file or folder of texts; repeatable."),
     multiple=True,
     required=True,
-    type=_FILE,
     metavar="PATH",
-    help="A file or folder of queries; repeatable.",
 )
-@click.option(
-    "--methods",
-    default="all",
-    show_default=True,
+@option("--methods", str, "all", "all, or names with commas.", metavar="NAMES")
+@option("--users", AT_LEAST_ONE, 3, "The first N of each set.")
+@option("--queries", AT_LEAST_ONE, 1, "The first N of each user.")
+@option("--max-tokens", click.IntRange(1, 4096), 1024, "The longest text.")
+@option("--temperature", TEMPERATURE, 0.0, "0 is greedy.")
+@option("--top-p", TOP_P, 1.0, "As for writing.")
+@option("--seed", SEED, 0, "Of drawn tokens and of the resamples.")
+@option("--strength", str, "1", "Numbers, with commas: a row for each.")
+@option("--threshold", str, "0.5", "Numbers, with commas; auto is one too.")
+@option("--costeer-steps", str, str(_USUAL.costeer_steps), "T, for costeer.")
+@option("--costeer-alpha", float, _USUAL.costeer_alpha, "Of its loop.")
+@option("--costeer-lambda", float, _USUAL.costeer_lambda, "Of its loop.")
+@option("--costeer-eta", float, _USUAL.costeer_eta, "Of its loop.")
+@option(
+    *("--personalisation", str, personalisation.USUAL),
+    "How past texts are chosen: all, or names with commas.",
     metavar="NAMES",
-    help="all, or names with commas.",
 )
-@click.option(
-    "--users",
-    type=click.IntRange(1),
-    default=3,
-    show_default=True,
-    help="The first so many of each set.",
-)
-@click.option(
-    "--queries",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="The first so many of each user.",
-)
-@click.option(
-    "--max-tokens",
-    type=click.IntRange(1, 4096),
-    default=1024,
-    show_default=True,
-    help="The longest text.",
-)
-@click.option("--temperature", default=0.0, show_default=True, help="0 is greedy.")
-@click.option("--top-p", default=1.0, show_default=True, help="As for writing.")
-@click.option(
-    "--seed",
-    type=click.IntRange(0),
-    default=0,
-    show_default=True,
-    help="Of drawn tokens and of the resamples.",
-)
-@click.option(
-    "--strength",
-    default="1",
-    show_default=True,
-    metavar="NUMBERS",
-    help="One or more, with commas: a row for each.",
-)
-@click.option(
-    "--threshold",
-    default="0.5",
-    show_default=True,
-    metavar="NUMBERS",
-    help="One or more, with commas; auto is one too.",
-)
-@click.option(
-    "--costeer-steps",
-    "steps",
-    default=str(MethodSettings().costeer_steps),
-    show_default=True,
-    metavar="NUMBERS",
-    help="T, for costeer; one or more, with commas.",
-)
-@click.option(
-    "--costeer-alpha",
-    default=MethodSettings().costeer_alpha,
-    show_default=True,
-    help="Of its loop.",
-)
-@click.option(
-    "--costeer-lambda",
-    default=MethodSettings().costeer_lambda,
-    show_default=True,
-    help="Of its loop; for lightcosteer too.",
-)
-@click.option(
-    "--costeer-eta",
-    default=MethodSettings().costeer_eta,
-    show_default=True,
-    help="Of its loop; for lightcosteer too.",
-)
-@click.option(
-    "--personalisation",
-    "histories",
-    default=personalisation.USUAL,
-    show_default=True,
-    metavar="NAMES",
-    help="How past texts of histories are chosen: all, or names with commas.",
-)
-@click.option(
-    "--reranker",
-    type=_FILE,
-    help="A GGUF reranker; a row more for what it chooses.",
-)
-@click.option(
-    "--draft-length",
-    default=FIXED_LENGTH,
-    show_default=True,
-    help="The longest draft.",
-)
-@click.option(
-    "--candidates",
-    default=MethodSettings().candidates,
-    show_default=True,
-    help="Tokens whose probabilities travel.",
-)
-@click.option(
-    "--passages",
-    type=click.IntRange(0, 100),
-    default=5,
-    show_default=True,
-    help="Past texts in the private prompt.",
-)
-@click.option("--threads", type=click.IntRange(1), help="Of each model.")
-@click.option("--specialist", type=_FILE, help="A GGUF file.")
-@click.option("--generalist", type=_FILE, help="A GGUF file.")
-@click.option("--markdown", is_flag=True, help="Print the table in Markdown.")
-@click.option(
-    "--json",
-    "json_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Write all settings and figures there too.",
-)
-@click.option("--cache", type=_FILE, metavar="DIR", help="Where results are kept.")
-@click.option("--fresh", is_flag=True, help="Compute again what is kept.")
+@option("--reranker", FILE, None, "A GGUF reranker; a row more for what it chooses.")
+@option("--draft-length", int, FIXED_LENGTH, "The longest draft.")
+@option("--candidates", int, _USUAL.candidates, "Tokens whose probabilities travel.")
+@option("--passages", click.IntRange(0, 100), 5, "Past texts in the private prompt.")
+@flag("--markdown", "Print the table in Markdown.")
+@MODELS
+@JSON
+@KEPT
 def command(**options: Any) -> None:
     """Compare what each method writes with true texts.
 
     A row for each method and set: ROUGE, METEOR, length, share of the draft that was
-    kept, speed, bytes, and nats of the true text; for the tasks of LaMP that have a
-    label or a rating, accuracy, F1, MAE and RMSE.
+    kept, speed, bytes, and nats of the true text.
 
-    PATH holds LaMP, LongLaMP, or histories as 'specsteer lab evaluate' reads them;
-    docs/bench.md describes them. Each result is kept at once, so a run that was stopped
-    or killed goes on when it is started again.
+    PATH holds histories and texts as 'specsteer lab evaluate' reads them. Each result
+    is kept at once, so a run that was stopped or killed goes on when it is started
+    again; docs/bench.md says more.
 
     \b
         specsteer lab bench quality --data eval/ --users 5 --max-tokens 200
-        specsteer lab bench quality --data dev.json --methods steering,generalist
         specsteer lab bench quality --data eval/ --methods steering \\
             --threshold 1,0.5,0.1,0.01,auto
-        specsteer lab bench quality --data eval/ --methods costeer \\
-            --costeer-steps 1,2,5,10,20,50,100
         specsteer lab bench quality --data eval/ --methods specialist,steering \\
             --personalisation bm25,noise,profile
     """
     # llama.cpp takes 0.2 s to load, which --help does without: hence the imports here.
-    from benchmarks.cache import Cache, key_of
     from benchmarks.quality import arms, writing
-    from benchmarks.quality.sets import read_sets
-    from benchmarks.quality.writing import How, Lab, Runner
     from edge_app.commands.service_config import service_config
+    from edge_app.evaluation import tables
+    from edge_app.evaluation.cases import read_files
 
     writing.check_extra()
-    file = options["json_file"]
-    if file is not None and not file.parent.is_dir():
-        raise InvalidSettingsError(f"there is no folder {file.parent} for {file.name}")
-
+    named = ("temperature", "top_p", "seed", "draft_length", "candidates")
+    named += ("costeer_alpha", "costeer_lambda", "costeer_eta")  # type: ignore[assignment]
     chosen = arms.arms(
         arms.names(options["methods"]),
-        MethodSettings(
-            temperature=options["temperature"],
-            top_p=options["top_p"],
-            seed=options["seed"],
-            draft_length=options["draft_length"],
-            candidates=options["candidates"],
-            costeer_alpha=options["costeer_alpha"],
-            costeer_lambda=options["costeer_lambda"],
-            costeer_eta=options["costeer_eta"],
-        ),
+        MethodSettings(**{name: options[name] for name in named}),
         [
             "auto" if word == "auto" else _number("threshold", word)
-            for word in _words("threshold", options)
+            for word in _words(options["threshold"])
         ],
-        [_number("strength", word) for word in _words("strength", options)],
+        [_number("strength", word) for word in _words(options["strength"])],
         may_refuse=options["methods"].strip() == arms.ALL,
-        steps=[int(_number("costeer-steps", w)) for w in _words("steps", options)],
-        histories=arms.histories(options["histories"], options["reranker"]),
+        steps=[
+            int(_number("costeer-steps", word))
+            for word in _words(options["costeer_steps"])
+        ],
+        histories=arms.histories(options["personalisation"], options["reranker"]),
     )
-    queries = read_sets(options["data"], options["users"], options["queries"])
-
+    cases = read_files(options["data"], options["users"], options["queries"])
     with ExitStack() as opened:
         stop = opened.enter_context(stoppable())
         found = service_config(
@@ -223,42 +265,51 @@ def command(**options: Any) -> None:
             specialist=options["specialist"],
             generalist=options["generalist"],
         )
-        how = How(
-            max_tokens=options["max_tokens"],
-            passages=options["passages"],
-            threads=options["threads"] or found.engine.thread_count,
-            seed=options["seed"],
-        )
+        numbers = (options[n] for n in ("max_tokens", "passages", "threads", "seed"))
         models = {"specialist": found.specialist, "generalist": found.generalist}
-        reranker = options["reranker"]
-        lab = opened.enter_context(closing(Lab(models, how, stop, reranker)))
+        lab = writing.Lab(models, writing.How(*numbers), stop, options["reranker"])
+        opened.enter_context(closing(lab))
         folder = options["cache"] or state_folder() / "bench"
         kept = folder / f"quality-{key_of(lab.hashes)[:12]}.jsonl"
         cache = opened.enter_context(closing(Cache(kept, fresh=options["fresh"])))
-        runner = Runner(lab, cache, chosen)
-
         results: list[Result] = []
-        stopped = False
         with Progress("writing") as progress:
             try:
-                for result in runner.run(queries, progress.show):
+                for result in lab.results(cases, chosen, cache, progress.show):
                     results.append(result)  # noqa: PERF402 (what was done counts, too)
             except StoppedError:
-                stopped = True
-        if not stopped:
-            _show(results, runner, lab, options)
-            return
-    click.echo(
-        f"stopped after {len(results)} of {len(queries) * len(chosen)} texts; they are "
-        "kept: the same command goes on from there",
-        err=True,
-    )
-    sys.exit(_STOPPED)
+                note(
+                    f"stopped after {len(results)} of {len(cases) * len(chosen)} texts;"
+                    " they are kept: the same command goes on from there"
+                )
+                sys.exit(STOPPED)
+    if lab.crowded:
+        note(
+            f"{lab.crowded} of the texts left out: their prompts leave no room for the "
+            "text; a lower --max-tokens makes some"
+        )
+    if not results:
+        raise ContextFullError("no text was written")
+    rows = rows_of(results, options["seed"])
+    lines = [[one_line(cell) for cell in line] for line in table(rows)]
+    if options["markdown"]:
+        click.echo(tables.markdown_table(lines, left=2))
+    else:
+        click.echo("\n".join(tables.aligned(lines, left=2)))
+    refused = dict.fromkeys(row.arm.refusal for row in rows if row.arm.refusal)
+    for sentence in [*refused, LEGEND]:
+        note("\n" + click.wrap_text(sentence, 80))
+    if options["json_file"] is not None:
+        left = {"json_file", "cache", "markdown", "fresh"}
+        left |= {"specialist", "generalist", "reranker"}
+        asked = {name: value for name, value in options.items() if name not in left}
+        asked["data"] = [str(path) for path in options["data"]]
+        asked["texts left out"] = lab.crowded
+        tables.write(options["json_file"], document(rows, results, lab, asked))
 
 
-def _words(name: str, options: dict[str, Any]) -> list[str]:
-    words = [word.strip() for word in options[name].split(",")]
-    return list(dict.fromkeys(words))
+def _words(words: str) -> list[str]:
+    return list(dict.fromkeys(word.strip() for word in words.split(",")))
 
 
 def _number(name: str, word: str) -> float:
@@ -266,32 +317,3 @@ def _number(name: str, word: str) -> float:
         return float(word)
     except ValueError as error:
         raise click.UsageError(f"--{name} takes numbers such as 0.5,1") from error
-
-
-def _show(
-    results: list[Result], runner: Runner, lab: Lab, options: dict[str, Any]
-) -> None:
-    from benchmarks.quality import report
-    from benchmarks.quality.report import rows_of
-    from edge_app.evaluation import tables
-
-    if runner.crowded:
-        click.echo(
-            f"{runner.crowded} of the queries left out: their prompts leave no room "
-            "for the text; a lower --max-tokens makes some",
-            err=True,
-        )
-    if not results:
-        raise ContextFullError("no text was written")
-    rows = rows_of(results, options["seed"])
-    click.echo((report.markdown if options["markdown"] else report.plain)(rows))
-    for sentence in [*report.refusals(rows), report.LEGEND]:
-        click.echo("\n" + click.wrap_text(sentence, 80), err=True)
-    if options["json_file"] is not None:
-        left = {"json_file", "cache", "markdown", "fresh"}
-        left |= {"specialist", "generalist", "reranker"}
-        asked = {name: value for name, value in options.items() if name not in left}
-        asked["data"] = [str(path) for path in options["data"]]
-        asked["queries left out"] = runner.crowded
-        body = report.document(rows, results, lab, asked)
-        tables.write(options["json_file"], body)

@@ -1,31 +1,26 @@
-"""What each arm writes for each query, how near it comes to the true text, and what
-that costs; each result is kept as soon as it is there."""
+"""What each arm writes for each text that was asked for, how near it comes to the true
+one, and what that costs; each result is kept as soon as it is there.
+
+ROUGE is Google's rouge-score, as the papers use it: F-measure, no stemmer. It knows the
+letters a to z and digits alone. METEOR is nltk's with exact and stemmed words; without
+synonyms, which need WordNet.
+"""
 
 from __future__ import annotations
 
 import json
-import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, replace
-from functools import cache, partial
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, cast
 
-from benchmarks.cache import Cache, code_id, sha256_of, versions
+from benchmarks.cache import Cache, code_id, key_of, sha256_of, versions
 from benchmarks.pair import Pair
-from benchmarks.quality.arms import (
-    RERANKED,
-    Arm,
-    Likelihood,
-    Target,
-    as_json,
-    measured,
-    target_of,
-)
-from benchmarks.quality.sets import Query, Room
+from benchmarks.quality.arms import RERANKED, Arm, nats_of, target_of
 from decoding_core.errors import (
     ContextFullError,
     InvalidSettingsError,
@@ -48,9 +43,16 @@ from decoding_core.wire_json import (
     opened_to_json,
 )
 from edge_app.decoding.events import Emit, Received, Sent
+from edge_app.evaluation.cases import Case
+from edge_app.evaluation.pair import end_of_turn
 from edge_app.retrieval import personalisation
-from edge_app.retrieval.context import LONGEST_CONTEXT, Prompts, RetrievalContext
-from edge_app.retrieval.personalisation import USUAL
+from edge_app.retrieval.context import (
+    LONGEST_CONTEXT,
+    PromptBuilder,
+    Prompts,
+    RetrievalContext,
+    RetrievalQuery,
+)
 from edge_app.service.profiles import Profiler
 from models.running.loading import load_reranker
 from models.running.settings import EngineSettings
@@ -68,48 +70,26 @@ def check_extra() -> None:
         ) from error
 
 
-def scores(query: Query, text: str) -> dict[str, float]:
-    """The figures of one text, by name; 0 to 1 but for `error`, which counts stars."""
-    text, true = text.strip(), query.text.strip()
-    if query.kind == "choice":
-        return {"accuracy": float(text == true)}
-    if query.kind == "rating":
-        return {"error": abs(stars(text, true) - float(true))}
+def scores(text: str, true: str) -> dict[str, float]:
+    """The figures of one text, by name, from 0 to 1."""
+    text, true = text.strip(), true.strip()
     rouge = _rouge().score(true, text)
-    return {
-        "rouge1": float(rouge["rouge1"].fmeasure),
-        "rougeL": float(rouge["rougeL"].fmeasure),
-        "meteor": meteor(text, true),
-    }
+    found = {name: float(rouge[name].fmeasure) for name in ("rouge1", "rougeL")}
+    return {**found, "meteor": meteor(text, true)}
 
 
 def meteor(text: str, true: str) -> float:
     """METEOR without synonyms, 0 to 1."""
     from nltk.translate.meteor_score import single_meteor_score
 
-    words, wordnet = _words(), cast(Any, _NoSynonyms())
+    class NoSynonyms:
+        """Stands where nltk asks WordNet."""
+
+        def synsets(self, _: str) -> list[Any]:
+            return []
+
+    words, wordnet = _words(), cast(Any, NoSynonyms())
     return float(single_meteor_score(words(true), words(text), wordnet=wordnet))
-
-
-def stars(text: str, true: str) -> float:
-    """The rating that a text gives. What is no number counts as far from the true one
-    as a rating can be, which is how LaMP counts it."""
-    try:
-        found = float(text)
-    except ValueError:
-        found = math.nan
-    if math.isfinite(found):
-        return found
-    return 1.0 if abs(1.0 - float(true)) > abs(5.0 - float(true)) else 5.0
-
-
-class _NoSynonyms:
-    """Stands where nltk asks WordNet."""
-
-    def synsets(self, word: str) -> list[Any]:
-        """None of any word."""
-        del word
-        return []
 
 
 @cache
@@ -128,11 +108,9 @@ def _words() -> Callable[[str], list[str]]:
     return tokenize
 
 
-_PLACE = "in-process"
-
-
 class FramedVerifier(VerifierHere):
-    """Another verifier, to which everything goes as bytes."""
+    """Another verifier, to which everything goes as bytes: each message is encoded,
+    counted and decoded. What HTTP and WebSocket add is not counted."""
 
     local = False
 
@@ -172,7 +150,7 @@ class FramedVerifier(VerifierHere):
         self._inner.close()
 
     def _sent(self, what: str, data: bytes) -> bytes:
-        self._emit(Sent(time.time(), _PLACE, what, len(data), (), b""))
+        self._emit(Sent(time.time(), "in-process", what, len(data), (), b""))
         return data
 
     def _received(self, what: str, data: bytes) -> bytes:
@@ -208,8 +186,22 @@ class Outcome:
     scores: dict[str, float]
 
 
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One arm on one text that was asked for."""
+
+    case: Case
+    arm: Arm
+    outcome: Outcome | None
+    """None if the arm cannot write so."""
+    size: int
+    """Bytes of the true text that were counted."""
+    nats: float | None
+    """Of those, under the arm's target; None if it has none."""
+
+
 class Lab:
-    """The models, loaded with the first result that nobody kept."""
+    """The models, loaded with the first result that is not kept."""
 
     def __init__(
         self,
@@ -220,112 +212,157 @@ class Lab:
     ) -> None:
         self.models = dict(models)
         self.hashes = {role: sha256_of(path) for role, path in models.items()}
-        self.reranker = "" if reranker is None else sha256_of(reranker)
         self.how = how
         self.stop = stop
+        self.crowded = 0
+        """Texts whose prompts left no room for them."""
+        self._reranker = reranker
         self._opened = ExitStack()
-        self._pair: Pair | None = None
-        self._reranker_file = reranker
-        self._context: RetrievalContext | None = None
 
-    @property
+    @cached_property
     def pair(self) -> Pair:
         """Both models; raises ModelError when one cannot be used."""
-        if self._pair is None:
-            pair = Pair(
-                self.models["specialist"],
-                self.models["generalist"],
-                self.how.threads,
-                context=LONGEST_CONTEXT,
-                stop=self.stop,
-            )
-            self._pair = self._opened.enter_context(closing(pair))
-        return self._pair
+        files = self.models["specialist"], self.models["generalist"]
+        pair = Pair(*files, self.how.threads, context=LONGEST_CONTEXT, stop=self.stop)
+        return self._opened.enter_context(closing(pair))
 
-    @property
+    @cached_property
     def context(self) -> RetrievalContext:
         """What chooses among past texts, besides their words; raises ModelError when
         the reranker cannot be used."""
-        if self._context is None:
-            reranker = None
-            if self._reranker_file is not None:
-                settings = EngineSettings(threads=self.how.threads)
-                loaded = load_reranker(self._reranker_file, settings)
-                reranker = self._opened.enter_context(closing(loaded))
-            profiler = Profiler(self.pair.summariser(), self.hashes["specialist"])
-            self._context = RetrievalContext(profiler, reranker)
-        return self._context
+        reranker = None
+        if self._reranker is not None:
+            settings = EngineSettings(threads=self.how.threads)
+            loaded = load_reranker(self._reranker, settings)
+            reranker = self._opened.enter_context(closing(loaded))
+        profiler = Profiler(self.pair.summariser(), self.hashes["specialist"])
+        return RetrievalContext(profiler, reranker)
 
-    def room(self, history: str) -> Room:
-        """What prompts are made for, with past texts that were chosen so."""
-        context, name = self.context, history
+    def prompts(self, case: Case, history: str) -> Prompts:
+        """The prompts of the app, with how the text begins at their ends."""
+        context, name, how = self.context, history, self.how
         if history == RERANKED:
             name = personalisation.USUAL
         else:
             context = replace(context, reranker=None)
-        choice, seed = personalisation.build(name), self.how.seed
-        vocabulary = self.pair.small.vocabulary
-        return Room(
-            vocabulary.tokenize,
-            vocabulary.detokenize,
-            self.pair.small.chat_template,
-            self.pair.context_length,
-            self.how.max_tokens,
-            self.how.passages,
-            lambda texts, query: choice.find(texts, replace(query, seed=seed), context),
+        model = self.pair.small
+        beginning = model.vocabulary.tokenize(case.beginning, False)
+        found = personalisation.build(name).find(
+            case.history(),
+            RetrievalQuery(case.request, how.passages, seed=how.seed),
+            context,
         )
+        built = PromptBuilder(
+            model.vocabulary.tokenize, model.chat_template, self.pair.context_length
+        ).build(
+            case.request,
+            found.passages,
+            found.beside(case.background),
+            how.max_tokens + len(beginning),
+        )
+        return replace(
+            built,
+            public_ids=(*built.public_ids, *beginning),
+            private_ids=(*built.private_ids, *beginning),
+        )
+
+    def results(
+        self,
+        cases: Sequence[Case],
+        arms: Sequence[Arm],
+        kept: Cache,
+        progress: Callable[[int, int], None],
+    ) -> Iterator[Result]:
+        """A result for each text and arm, from `kept` or computed and put there.
+
+        Raises:
+            StoppedError: the person stopped.
+        """
+        for number, case in enumerate(cases):
+            try:
+                for one in self._of_case(case, arms, kept):
+                    yield one
+                    done = number * len(arms) + arms.index(one.arm) + 1
+                    progress(done, len(cases) * len(arms))
+            except ContextFullError:
+                self.crowded += 1
 
     def close(self) -> None:
         """Free the models."""
         self._opened.close()
 
-
-class Asked:
-    """A query, and its prompts once somebody needs them."""
-
-    def __init__(self, query: Query, lab: Lab) -> None:
-        self.query = query
-        self._lab = lab
-        self._prompts: dict[str, Prompts] = {}
-
-    def histories(self, arms: Sequence[Arm]) -> list[str]:
-        """The ways to choose past texts that arms ask for and the query has, the usual
-        one for those that read none. Others are the business of other queries."""
-        found = dict.fromkeys(arm.history or personalisation.USUAL for arm in arms)
+    def _of_case(
+        self, case: Case, arms: Sequence[Arm], kept: Cache
+    ) -> Iterator[Result]:
         usual = personalisation.USUAL
-        return [one for one in found if self.query.searches or one == usual]
-
-    def depends(self, kind: str, history: str) -> dict[str, Any]:
-        """What every result on this query depends on."""
-        query, how = self.query, self._lab.how
-        chosen = [history, self._lab.reranker if history == RERANKED else "", how.seed]
-        return {
-            **({} if history == personalisation.USUAL else {"history": chosen}),
-            "kind": kind,
-            "query": [query.source, query.dataset, query.user, query.name],
-            "models": self._lab.hashes,
-            "how": [how.max_tokens, how.passages, how.threads],
+        made: dict[str, Prompts] = {}
+        past = case.history()
+        texts = [one.text for one in map(past.passage, past.kinds()) if one]
+        depends = {
+            "case": [asdict(case.request), case.text, case.beginning, case.background],
+            "history": key_of({"texts": texts}),
+            "models": self.hashes,
+            "how": asdict(self.how),
             "code": code_id(),
             "versions": versions(),
         }
+        if self._reranker is not None:
+            depends["reranker"] = sha256_of(self._reranker)
 
-    def written(self, arm: Arm) -> dict[str, Any]:
+        def prompts(history: str) -> Prompts:
+            if history not in made:
+                made[history] = self.prompts(case, history)
+            return made[history]
+
+        def result(of: Mapping[str, Any], compute: Callable[[], Any]) -> Any:
+            key = {**depends, **of}
+            found = kept.get(key)
+            if found is None:
+                try:
+                    found = compute()
+                except ContextFullError as error:
+                    found = {"crowded": str(error)}
+                kept.put(key, found)
+            if "crowded" in found:
+                raise ContextFullError(found["crowded"])
+            return found
+
+        targets = {t.key: t for t in (target_of(arm.settings) for arm in arms) if t}
+        costs: dict[str, Any] = {}
+        for arm in arms:
+            if self.stop.is_set():
+                raise StoppedError("stopped")
+            history = arm.history or usual
+            if targets and history not in costs:
+                costs[history] = result(
+                    {"kind": "nats", "reads": history, "targets": sorted(targets)},
+                    lambda h=history: self._nats(case, prompts(h), targets.values()),  # type: ignore[misc]
+                )
+            outcome = None
+            if not arm.refusal:
+                settings = asdict(arm.settings)
+                body = result(
+                    {"kind": "text", "reads": history, "settings": settings},
+                    lambda a=arm, h=history: self.written(case, prompts(h), a),  # type: ignore[misc]
+                )
+                outcome = Outcome(**body)
+            target, cost = target_of(arm.settings), costs.get(history)
+            nats = cost["nats"][target.key] if target and cost else None
+            yield Result(case, arm, outcome, cost["size"] if cost else 0, nats)
+
+    def written(self, case: Case, prompts: Prompts, arm: Arm) -> dict[str, Any]:
         """What an arm writes."""
-        lab = self._lab
-        prompts = self._ready(arm.history or personalisation.USUAL)
-        settings = arm.settings
-        pair, limit = lab.pair, lab.how.max_tokens
+        pair = self.pair
         written = pair.write_from(
             prompts,
-            settings,
-            limit,
+            arm.settings,
+            self.how.max_tokens,
             lambda emit: FramedVerifier(pair.verifier(), emit),
         )
         told = written.statistics
-        tokens = told.accepted + told.recovered + told.bonus + told.local
         outcome = Outcome(
             text=written.text,
-            tokens=tokens,
+            tokens=told.accepted + told.recovered + told.bonus + told.local,
             drafted=told.drafted,
             accepted=told.accepted,
             rounds=told.rounds,
@@ -333,108 +370,18 @@ class Asked:
             down=told.bytes_down,
             seconds=told.seconds,
             ended=written.ended,
-            scores=scores(self.query, written.text),
+            scores=scores(written.text, case.text),
         )
         return asdict(outcome)
 
-    def measured(self, targets: Sequence[Target], history: str) -> dict[str, Any]:
-        """What the true text costs."""
-        limit = self._lab.how.max_tokens
-        found = measured(
-            self._lab.pair, self.query, self._ready(history), list(targets), limit
-        )
-        return as_json(found)
-
-    def _ready(self, history: str) -> Prompts:
-        if history not in self._prompts:
-            self._prompts[history] = self.query.prompts(self._lab.room(history))
-        return self._prompts[history]
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """One arm on one query."""
-
-    query: Query
-    arm: Arm
-    outcome: Outcome | None
-    """None where the arm cannot write so."""
-    size: int
-    """Bytes of the true text that were counted."""
-    nats: float | None
-    """Of those, under the arm's target; None where it has none."""
-
-
-class Runner:
-    """Goes through queries and arms."""
-
-    def __init__(self, lab: Lab, cache: Cache, arms: Sequence[Arm]) -> None:
-        self._lab = lab
-        self._cache = cache
-        self._arms = arms
-        found = {target_of(arm.settings) for arm in arms} - {None}
-        self._targets = sorted((t for t in found if t), key=lambda t: t.key)
-        self.crowded = 0
-        """Queries whose prompts left no room for a text."""
-
-    def run(
-        self, queries: Sequence[Query], progress: Callable[[int, int], None]
-    ) -> Iterator[Result]:
-        """A result for each query and arm; `progress` is told of each.
-
-        Raises:
-            StoppedError: the person stopped.
-        """
-        total = len(queries) * len(self._arms)
-        for number, query in enumerate(queries):
-            try:
-                yield from self._query(query, number * len(self._arms), total, progress)
-            except ContextFullError:
-                self.crowded += 1
-            progress((number + 1) * len(self._arms), total)
-
-    def _query(
-        self, query: Query, done: int, total: int, progress: Callable[[int, int], None]
-    ) -> Iterator[Result]:
-        asked = Asked(query, self._lab)
-        there = asked.histories(self._arms)
-        likelihoods = {}
-        for history in there if query.text else ():
-            keys = {"targets": [target.key for target in self._targets]}
-            found = self._kept(
-                asked.depends("nats", history) | keys,
-                partial(asked.measured, self._targets, history),
-            )
-            likelihoods[history] = Likelihood.of(found)
-        for count, arm in enumerate(self._arms):
-            if self._lab.stop.is_set():
-                raise StoppedError("stopped")
-            history = arm.history or USUAL
-            if history not in there:
-                continue
-            outcome = None
-            if not arm.refusal:
-                depends = asked.depends("text", history)
-                depends |= {"settings": asdict(arm.settings)}
-                outcome = Outcome(**self._kept(depends, partial(asked.written, arm)))
-            target = target_of(arm.settings)
-            likelihood = likelihoods.get(history)
-            nats = likelihood.nats.get(target.key) if target and likelihood else None
-            size = likelihood.size if likelihood else 0
-            yield Result(query, arm, outcome, size, nats)
-            progress(done + count, total)
-
-    def _kept(
-        self, depends: dict[str, Any], compute: Callable[[], dict[str, Any]]
-    ) -> dict[str, Any]:
-        """A result, from the cache or for it; prompts without room are kept, too."""
-        found = self._cache.get(depends)
-        if found is None:
-            try:
-                found = compute()
-            except ContextFullError as error:
-                found = {"crowded": str(error)}
-            self._cache.put(depends, found)
-        if "crowded" in found:
-            raise ContextFullError(found["crowded"])
-        return found
+    def _nats(self, case: Case, prompts: Prompts, targets: Any) -> dict[str, Any]:
+        """What the true text costs, and how many of its bytes were counted."""
+        vocabulary = self.pair.small.vocabulary
+        text = vocabulary.tokenize(case.text)
+        ids = text[: self.how.max_tokens]
+        size = sum(len(vocabulary.piece(token)) for token in ids)
+        end = end_of_turn(self.pair.small)
+        if len(ids) == len(text) and end is not None:
+            ids = [*ids, end]
+        readers = self.pair.readers(prompts)
+        return {"size": size, "nats": nats_of(readers, ids, list(targets))}

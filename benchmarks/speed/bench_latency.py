@@ -17,6 +17,7 @@ from pathlib import Path
 
 import click
 
+from benchmarks.options import option
 from decoding_core.errors import StoppedError
 from decoding_core.settings import MethodSettings
 from edge_app import sample
@@ -121,13 +122,7 @@ def reading() -> Iterator[TextSlots]:
 
 
 @click.command("latency", cls=Command)
-@click.option(
-    "--runs",
-    type=click.IntRange(1),
-    default=20,
-    show_default=True,
-    help="How often each is tried.",
-)
+@option("--runs", click.IntRange(1), 20, "How often each is tried.")
 def command(runs: int) -> None:
     """How soon Esc, Ctrl-C and leaving do as told.
 

@@ -12,7 +12,14 @@ from typing import Any
 
 import click
 
-from benchmarks.options import AT_LEAST_ONE, NEW_FILE, NONE_OR_MORE, TEMPERATURE
+from benchmarks.options import (
+    AT_LEAST_ONE,
+    NEW_FILE,
+    NONE_OR_MORE,
+    TEMPERATURE,
+    flag,
+    option,
+)
 from benchmarks.speed import report
 from benchmarks.speed.one_text import (
     Cell,
@@ -137,121 +144,86 @@ class Contestant:
 
 
 @click.command("speed", cls=Command)
-@click.option("--quick", is_flag=True, help="A minute: paced engines, few cells.")
-@click.option(
-    "--engines", callback=words(KINDS), help=f"Of {', '.join(KINDS)}, with commas."
+@flag("--quick", "A minute: paced engines, few cells.")
+@option(
+    "--engines",
+    None,
+    None,
+    f"Of {', '.join(KINDS)}, with commas.",
+    callback=words(KINDS),
 )
-@click.option("--methods", callback=words(METHODS), help=f"Of {', '.join(METHODS)}.")
-@click.option(
-    "--trips", callback=numbers(1e4), help="Round trips in ms; 0: loopback, no relay."
+@option("--methods", None, None, f"Of {', '.join(METHODS)}.", callback=words(METHODS))
+@option(
+    "--trips",
+    None,
+    None,
+    "Round trips in ms; 0: loopback, no relay.",
+    callback=numbers(10000.0),
 )
-@click.option(
+@option(
     "--acceptance",
+    None,
+    None,
+    "Of the traces: chances to keep a token.",
     callback=numbers(1.0),
-    help="Of the traces: chances to keep a token.",
 )
-@click.option(
-    "--thresholds", callback=numbers(1e6), help="Of steering, where the models decide."
+@option(
+    "--thresholds",
+    None,
+    None,
+    "Of steering, where the models decide.",
+    callback=numbers(1000000.0),
 )
-@click.option(
-    "--windows", callback=whole_numbers(4), help="Blocks that may be out, or auto."
+@option(
+    "--windows",
+    None,
+    None,
+    "Blocks that may be out, or auto.",
+    callback=whole_numbers(4),
 )
-@click.option(
-    "--draft-lengths", callback=whole_numbers(DRAFT_LIMIT), help="Of a block, or auto."
+@option(
+    "--draft-lengths",
+    None,
+    None,
+    "Of a block, or auto.",
+    callback=whole_numbers(DRAFT_LIMIT),
 )
-@click.option("--tokens", type=AT_LEAST_ONE, help="Tokens of a text, at most.")
-@click.option("--seeds", type=AT_LEAST_ONE, help="Texts of each cell, and traces.")
-@click.option(
-    "--draft-ms",
-    type=float,
-    default=7.0,
-    show_default=True,
-    help="Paced: a step of the specialist.",
-)
-@click.option(
-    "--verify-ms",
-    type=float,
-    default=44.3,
-    show_default=True,
-    help="Paced: a step of the generalist, and a block.",
-)
-@click.option(
-    "--verify-token-ms",
-    type=float,
-    default=0.0,
-    show_default=True,
-    help="Paced: each token of a block besides.",
-)
-@click.option(
+@option("--tokens", AT_LEAST_ONE, None, "Tokens of a text, at most.")
+@option("--seeds", AT_LEAST_ONE, None, "Texts of each cell, and traces.")
+@option("--draft-ms", float, 7.0, "Paced: a step of the specialist.")
+@option("--verify-ms", float, 44.3, "Paced: a step of the generalist, and a block.")
+@option("--verify-token-ms", float, 0.0, "Paced: each token of a block besides.")
+@option(
     "--base-ms",
-    type=float,
-    default=0.0,
-    show_default=True,
-    help="Paced: a pass of the base on the server; at 0 it is within --verify-ms.",
+    float,
+    0.0,
+    "Paced: a pass of the base on the server; at 0 it is within --verify-ms.",
 )
-@click.option(
-    "--prefill-ms",
-    type=float,
-    default=0.05,
-    show_default=True,
-    help="Paced: each token of the specialist's prompt.",
+@option("--prefill-ms", float, 0.05, "Paced: each token of the specialist's prompt.")
+@option(
+    "--server-prefill-ms", float, 0.5, "Paced: each token of the generalist's prompt."
 )
-@click.option(
-    "--server-prefill-ms",
-    type=float,
-    default=0.5,
-    show_default=True,
-    help="Paced: each token of the generalist's prompt.",
-)
-@click.option(
+@option(
     "--vocabulary",
-    type=click.IntRange(SMALLEST_VOCABULARY),
-    default=151936,
-    show_default=True,
-    help="Paced: tokens that the models know.",
+    click.IntRange(SMALLEST_VOCABULARY),
+    151936,
+    "Paced: tokens that the models know.",
 )
-@click.option(
-    "--request",
-    type=AT_LEAST_ONE,
-    default=300,
-    show_default=True,
-    help="Paced: tokens of the public prompt.",
+@option("--request", AT_LEAST_ONE, 300, "Paced: tokens of the public prompt.")
+@option(
+    "--history", NONE_OR_MORE, 650, "Paced: tokens that the specialist alone reads."
 )
-@click.option(
-    "--history",
-    type=NONE_OR_MORE,
-    default=650,
-    show_default=True,
-    help="Paced: tokens that the specialist alone reads.",
-)
-@click.option(
-    "--threads",
-    type=AT_LEAST_ONE,
-    default=1,
-    show_default=True,
-    help="Of the specialist.",
-)
-@click.option(
-    "--server-threads",
-    type=AT_LEAST_ONE,
-    default=1,
-    show_default=True,
-    help="Of each model of the server.",
-)
-@click.option(
-    "--temperature",
-    type=TEMPERATURE,
-    default=0.7,
-    show_default=True,
-    help="Embedded; a trace is followed at 0.",
-)
+@option("--threads", AT_LEAST_ONE, 1, "Of the specialist.")
+@option("--server-threads", AT_LEAST_ONE, 1, "Of each model of the server.")
+@option("--temperature", TEMPERATURE, 0.7, "Embedded; a trace is followed at 0.")
 @click.option("--markdown", "in_markdown", is_flag=True, help="A table in Markdown.")
-@click.option(
+@option(
     "--json",
-    "target",
-    type=NEW_FILE,
+    NEW_FILE,
+    None,
+    "Write all figures there too.",
+    name="target",
     metavar="FILE",
-    help="Write all figures there too.",
 )
 def command(**options: Any) -> None:
     """How fast each method writes, at each round trip.

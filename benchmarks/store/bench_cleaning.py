@@ -16,7 +16,7 @@ import click
 import numpy as np
 
 from benchmarks.intervals import wilson
-from benchmarks.options import MODEL_FILE, NONE_OR_MORE
+from benchmarks.options import FILE, NONE_OR_MORE, option
 from decoding_core.foreign_text import legible
 from edge_app.evaluation.cases import CasesError
 from models.lazy_commands import Command
@@ -126,25 +126,22 @@ def _share(parts: Sequence[int], wholes: Sequence[int]) -> str:
 
 
 @click.command("cleaning", cls=Command)
-@click.option(
+@option(
     "--cases",
-    "files",
-    type=MODEL_FILE,
+    FILE,
+    None,
+    "More mails, TOML or JSON; repeatable.",
+    name="files",
     multiple=True,
     metavar="FILE",
-    help="More mails, TOML or JSON; repeatable.",
 )
-@click.option(
+@option(
     "--by",
-    type=click.Choice(["client", "language", "position", "below", "parts", "set"]),
-    help="A line for each group, too.",
+    click.Choice(["client", "language", "position", "below", "parts", "set"]),
+    None,
+    "A line for each group, too.",
 )
-@click.option(
-    "--show",
-    type=NONE_OR_MORE,
-    default=0,
-    help="Print this many of the mails that failed.",
-)
+@option("--show", NONE_OR_MORE, 0, "Print this many of the mails that failed.")
 def command(files: tuple[Path, ...], by: str | None, show: int) -> None:
     """How well own words are told from those of others.
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import click
 
-from benchmarks.options import AT_LEAST_ONE
+from benchmarks.options import AT_LEAST_ONE, flag, option
 from benchmarks.store.takeout import ME, mailbox_file
 from models.lazy_commands import Command
 from personal_store import Store, import_source
@@ -23,17 +23,16 @@ from personal_store.reading import parallel
 
 
 @click.command("importing", cls=Command)
-@click.option(
-    "--messages", type=AT_LEAST_ONE, default=2_000, show_default=True, help="Made up."
-)
-@click.option("--seed", default=7, show_default=True, help="Of the messages.")
-@click.option(
+@option("--messages", AT_LEAST_ONE, 2000, "Made up.")
+@option("--seed", None, 7, "Of the messages.")
+@option(
     "--mailbox",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Read this instead.",
+    click.Path(exists=True, dir_okay=False, path_type=Path),
+    None,
+    "Read this instead.",
 )
-@click.option("--profile", is_flag=True, help="Show where the time goes.")
-@click.option("--alone", is_flag=True, help="Read everything in one process.")
+@flag("--profile", "Show where the time goes.")
+@flag("--alone", "Read everything in one process.")
 def command(
     messages: int, seed: int, mailbox: Path | None, profile: bool, alone: bool
 ) -> None:

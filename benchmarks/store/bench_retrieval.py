@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from rank_bm25 import BM25Okapi
 
 from base import python_child
-from benchmarks.options import AT_LEAST_ONE, NONE_OR_MORE, SEED
+from benchmarks.options import AT_LEAST_ONE, NONE_OR_MORE, SEED, option
 from benchmarks.store.takeout import Prose
 from edge_app.commands.terminal import Progress
 from models.lazy_commands import Command
@@ -57,28 +57,17 @@ class Times:
 
 
 @click.command("retrieval", cls=Command)
-@click.option(
-    "--texts", "sizes", multiple=True, type=AT_LEAST_ONE, help="Sizes of the store."
+@option(
+    "--texts", AT_LEAST_ONE, None, "Sizes of the store.", name="sizes", multiple=True
 )
-@click.option(
-    "--queries",
-    type=AT_LEAST_ONE,
-    default=100,
-    show_default=True,
-    help="Of each length.",
-)
-@click.option(
-    "--checked",
-    type=NONE_OR_MORE,
-    default=20,
-    show_default=True,
-    help="Queries for recall.",
-)
-@click.option("--seed", type=SEED, default=1, show_default=True, help="Of the texts.")
-@click.option(
+@option("--queries", AT_LEAST_ONE, 100, "Of each length.")
+@option("--checked", NONE_OR_MORE, 20, "Queries for recall.")
+@option("--seed", SEED, 1, "Of the texts.")
+@option(
     "--keep",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of stores: those that are there are searched, others built there.",
+    click.Path(file_okay=False, path_type=Path),
+    None,
+    "Folder of stores: those that are there are searched, others built there.",
 )
 @click.option("--json", "as_json", is_flag=True, help="A line of JSON a store.")
 def command(

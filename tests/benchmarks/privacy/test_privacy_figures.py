@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from benchmarks.privacy.runner import auc, chance_of_first, found_at
+from benchmarks.privacy.runner import chance_of_first, found_at
 
 
 @pytest.mark.parametrize("among", [2, 3, 4, 6])
@@ -24,7 +24,3 @@ def test_the_chance_among_fewer_is_that_of_every_drawing(among, above, tied):
 def test_without_any_evidence_it_is_chance():
     assert_allclose(found_at(np.zeros((10, 3)), 4, 3, 10), 0.1)
     assert_allclose(found_at(np.zeros((10, 0)), 4, 3, 10), 0.1)
-
-
-def test_auc_counts_ties_by_half():
-    assert auc(np.array([1.0, 2.0]), np.array([0.0, 1.0])) == 0.875
