@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-import json
+import platform
 import tempfile
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import click
 
+from benchmarks.cache import sha256_of, versions
 from benchmarks.options import (
     AT_LEAST_ONE,
-    NEW_FILE,
+    JSON,
     NONE_OR_MORE,
     TEMPERATURE,
+    Decorator,
     flag,
     option,
 )
-from benchmarks.speed import report
 from benchmarks.speed.one_text import (
     Cell,
+    Clock,
     Device,
     Row,
-    Text,
     Unloaded,
+    compared,
     row_of,
+    table,
     unloaded,
 )
 from benchmarks.speed.serving import Paces, PairOrder, measured_trip, relayed, serving
@@ -39,11 +43,13 @@ from decoding_core.settings import MethodSettings
 from decoding_core.verifier import role_of
 from edge_app import sample
 from edge_app.commands.terminal import Progress
+from edge_app.evaluation import tables
 from edge_app.retrieval.context import PromptBuilder, Prompts
 from edge_app.sample import make_ready
 from models.files import locate
 from models.lazy_commands import Command
 from models.prompts import Request
+from models.running.settings import usable_cores
 from personal_store import Store
 
 KINDS = ("embedded", "paced")
@@ -53,7 +59,31 @@ METHODS = (
 )
 _TOP_P = 0.95
 """Of the embedded pair, as in the app."""
-
+LEGEND = (
+    "tok/s: after the first token. x gen.: against the large model alone that streams "
+    "its text and pays the round trip once; the row 'generalist' pays it for each "
+    "token, as our protocol does. in vain: drafted behind a block with a refusal, and "
+    "never verified. /limit: time a token over t_draft + (1 - a)(t_verify + trip), the "
+    "least of a single chain."
+)
+_USUAL = {
+    "engines": KINDS,
+    "methods": METHODS,
+    "trips": (0.0, 10.0, 30.0, 60.0, 100.0, 200.0),
+    "acceptance": (0.5, 0.75, 0.9),
+    "thresholds": (1.0, 0.5, 0.1),
+    "windows": (1, "auto"),
+    "draft_lengths": ("auto",),
+    "tokens": 120,
+    "seeds": 1,
+}
+_QUICK = {
+    "engines": ("paced",),
+    "methods": ("generalist", "costeer", "steering"),
+    "trips": (0.0, 60.0),
+    "acceptance": (0.9,),
+    "tokens": 48,
+}
 
 Callback = Callable[[click.Context, click.Parameter, str | None], Any]
 
@@ -73,10 +103,9 @@ def listed(read: Callable[[str], Any], wanted: str) -> Callback:
     return items
 
 
-def words(known: Collection[str]) -> Callback:
+def words(known: Sequence[str]) -> Callback:
     """Reads a list of known words."""
-    every = list(known)
-    return listed(lambda word: every[every.index(word)], ", ".join(every))
+    return listed(lambda word: known[known.index(word)], ", ".join(known))
 
 
 def numbers(highest: float) -> Callback:
@@ -102,26 +131,6 @@ def whole_numbers(highest: int) -> Callback:
     return listed(read, f"whole numbers from 1 to {highest}, or auto")
 
 
-_USUAL = {
-    "engines": ("embedded", "paced"),
-    "methods": METHODS,
-    "trips": (0.0, 10.0, 30.0, 60.0, 100.0, 200.0),
-    "acceptance": (0.5, 0.75, 0.9),
-    "thresholds": (1.0, 0.5, 0.1),
-    "windows": (1, "auto"),
-    "draft_lengths": ("auto",),
-    "tokens": 120,
-    "seeds": 1,
-}
-_QUICK = {
-    "engines": ("paced",),
-    "methods": ("generalist", "costeer", "steering"),
-    "trips": (0.0, 60.0),
-    "acceptance": (0.9,),
-    "tokens": 48,
-}
-
-
 @dataclass(frozen=True, slots=True)
 class Pair:
     """Two models whose methods are compared with each other."""
@@ -131,7 +140,7 @@ class Pair:
     """One for each seed; they differ in their traces alone."""
     prompts: Prompts
     acceptance: float | None = None
-    """Of the traces; None where the models decide."""
+    """Of the traces; None if the models decide."""
     end_ids: frozenset[int] = frozenset()
 
 
@@ -143,70 +152,29 @@ class Contestant:
     settings: MethodSettings
 
 
+def _list(name: str, read: Callback, said: str) -> Decorator:
+    return option(name, str, None, said, callback=read, metavar="LIST")
+
+
 @click.command("speed", cls=Command)
 @flag("--quick", "A minute: paced engines, few cells.")
-@option(
-    "--engines",
-    None,
-    None,
-    f"Of {', '.join(KINDS)}, with commas.",
-    callback=words(KINDS),
-)
-@option("--methods", None, None, f"Of {', '.join(METHODS)}.", callback=words(METHODS))
-@option(
-    "--trips",
-    None,
-    None,
-    "Round trips in ms; 0: loopback, no relay.",
-    callback=numbers(10000.0),
-)
-@option(
-    "--acceptance",
-    None,
-    None,
-    "Of the traces: chances to keep a token.",
-    callback=numbers(1.0),
-)
-@option(
-    "--thresholds",
-    None,
-    None,
-    "Of steering, where the models decide.",
-    callback=numbers(1000000.0),
-)
-@option(
-    "--windows",
-    None,
-    None,
-    "Blocks that may be out, or auto.",
-    callback=whole_numbers(4),
-)
-@option(
-    "--draft-lengths",
-    None,
-    None,
-    "Of a block, or auto.",
-    callback=whole_numbers(DRAFT_LIMIT),
-)
+@_list("--engines", words(KINDS), f"Of {', '.join(KINDS)}, with commas.")
+@_list("--methods", words(METHODS), f"Of {', '.join(METHODS)}.")
+@_list("--trips", numbers(1e4), "Round trips in ms; 0: loopback, no relay.")
+@_list("--acceptance", numbers(1.0), "Of the traces: chances to keep a token.")
+@_list("--thresholds", numbers(1e6), "Of steering, if the models decide.")
+@_list("--windows", whole_numbers(4), "Blocks that may be out, or auto.")
+@_list("--draft-lengths", whole_numbers(DRAFT_LIMIT), "Of a block, or auto.")
 @option("--tokens", AT_LEAST_ONE, None, "Tokens of a text, at most.")
 @option("--seeds", AT_LEAST_ONE, None, "Texts of each cell, and traces.")
 @option("--draft-ms", float, 7.0, "Paced: a step of the specialist.")
 @option("--verify-ms", float, 44.3, "Paced: a step of the generalist, and a block.")
 @option("--verify-token-ms", float, 0.0, "Paced: each token of a block besides.")
+@option("--base-ms", float, 0.0, "Paced: a pass of the base, besides --verify-ms.")
+@option("--prefill-ms", float, 0.05, "Paced: a token of the specialist's prompt.")
+@option("--server-prefill-ms", float, 0.5, "Paced: a token of the public prompt.")
 @option(
-    "--base-ms",
-    float,
-    0.0,
-    "Paced: a pass of the base on the server; at 0 it is within --verify-ms.",
-)
-@option("--prefill-ms", float, 0.05, "Paced: each token of the specialist's prompt.")
-@option(
-    "--server-prefill-ms", float, 0.5, "Paced: each token of the generalist's prompt."
-)
-@option(
-    "--vocabulary",
-    click.IntRange(SMALLEST_VOCABULARY),
-    151936,
+    *("--vocabulary", click.IntRange(SMALLEST_VOCABULARY), 151936),
     "Paced: tokens that the models know.",
 )
 @option("--request", AT_LEAST_ONE, 300, "Paced: tokens of the public prompt.")
@@ -216,15 +184,8 @@ class Contestant:
 @option("--threads", AT_LEAST_ONE, 1, "Of the specialist.")
 @option("--server-threads", AT_LEAST_ONE, 1, "Of each model of the server.")
 @option("--temperature", TEMPERATURE, 0.7, "Embedded; a trace is followed at 0.")
-@click.option("--markdown", "in_markdown", is_flag=True, help="A table in Markdown.")
-@option(
-    "--json",
-    NEW_FILE,
-    None,
-    "Write all figures there too.",
-    name="target",
-    metavar="FILE",
-)
+@flag("--markdown", "A table in Markdown.")
+@JSON
 def command(**options: Any) -> None:
     """How fast each method writes, at each round trip.
 
@@ -279,7 +240,7 @@ def run(options: Mapping[str, Any]) -> None:
         for pair, found in plan:
             if pair.name not in alone:
                 alone[pair.name] = measured_alone(pair)
-            texts: dict[Cell, list[Text]] = {}
+            texts: dict[Cell, list[Clock]] = {}
             for seed, order in enumerate(pair.orders):
                 with closing(order.device()) as engine, serving(order) as near:
                     device = Device(engine, pair.prompts, pair.end_ids)
@@ -297,35 +258,41 @@ def run(options: Mapping[str, Any]) -> None:
                                 texts.setdefault(cell, []).append(text)
                                 done += 1
                                 progress.show(done, total)
-            times = alone[pair.name]
-            rows += [row_of(cell, written, times) for cell, written in texts.items()]
-    rows = report.compared(rows)
-
-    form = report.markdown if options["in_markdown"] else report.plain
-    click.echo(form(report.table(rows)))
-    click.echo("\n" + click.wrap_text(report.LEGEND, 80), err=True)
-    used = {Path(file) for p in pairs for o in p.orders for file in o.files}
-    about = report.manifest(
-        {
-            **{name: str(value) for name, value in options.items()},
+            for cell, written in texts.items():
+                reads = cell.drafting or cell.method != "generalist"
+                rows.append(row_of(cell, written, alone[pair.name], reads))
+    rows = compared(rows)
+    lines = table(rows)
+    if options["markdown"]:
+        click.echo(tables.markdown_table(lines))
+    else:
+        click.echo("\n".join(tables.aligned(lines)))
+    click.echo("\n" + click.wrap_text(LEGEND, 80), err=True)
+    if options["json_file"]:
+        orders = [order for pair in pairs for order in pair.orders]
+        traces = [order.trace for order in orders if order.trace is not None]
+        body = {
+            "date": datetime.now(UTC).isoformat(timespec="seconds"),
+            "versions": versions(),
+            "machine": [platform.platform(), platform.processor(), usable_cores()],
+            "settings": {name: str(value) for name, value in options.items()},
+            "models": {
+                file: sha256_of(Path(file)) for order in orders for file in order.files
+            },
             "traces": {
-                f"a = {trace.acceptance:g}, seed {trace.seed}": trace.digits(
+                f"a = {one.acceptance:g}, seed {one.seed}": one.digits(
                     options["tokens"]
                 )
-                for trace in (o.trace for p in pairs for o in p.orders)
-                if trace is not None
+                for one in traces
             },
             "relay, measured ms": {
                 f"{1000 * trip:g}": [1000 * seconds for seconds in measured_trip(trip)]
                 for trip in trips
             },
-        },
-        sorted(used),
-    )
-    click.echo("\n" + report.manifest_lines(about), err=True)
-    if options["target"]:
-        body = report.as_json(rows, alone, about)
-        options["target"].write_text(json.dumps(body, indent=1) + "\n", "utf-8")
+            "alone, seconds": {name: asdict(times) for name, times in alone.items()},
+            "rows": [{**asdict(row), "over_limit": row.over_limit} for row in rows],
+        }
+        tables.write(options["json_file"], body)
 
 
 def contestants(
@@ -366,8 +333,8 @@ def contestants(
     return found
 
 
-def check(text: Text, trace: Trace | None, method: str) -> None:
-    """Raise EngineError where a text is not that of its trace: then something else
+def check(text: Clock, trace: Trace | None, method: str) -> None:
+    """Raise EngineError if a text is not that of its trace: then something else
     decided what was kept."""
     if trace is not None and list(text.tokens) != trace.text(len(text.tokens)):
         raise EngineError(f"{method} did not write the text that its trace gives")

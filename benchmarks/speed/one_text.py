@@ -1,33 +1,31 @@
-"""One text of the real loop over a real socket, with a clock beside each part, and the
-figures that follow.
+"""One text of the real loop over a real socket, with a clock beside it, and the figures
+that follow.
 
 The limit: every token is drafted, and only a refusal is waited for, so with a the share
 of verdicts on a token that keep it no single chain of drafts takes less than
 
     t_draft + (1 - a) * (t_verify + round trip)
 
-a token. The times are those of each engine alone on the machine.
+a token. The times are those of each engine alone on the machine; a pass of the verifier
+is that of the block lengths of the run, generalist and base one after the other.
 """
 
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import fmean, median
-from typing import Any
 
 import numpy as np
 
 from benchmarks.speed.serving import Address
 from benchmarks.speed.traced import SlotEngine
 from cloud_api.engine.models import Models
-from decoding_core.messages import DraftBlock, OpenSession, SessionOpened, Verdict
+from decoding_core.messages import OpenSession
 from decoding_core.methods import build
-from decoding_core.protocols import BatchEngine, Verifier
-from decoding_core.sampling import Floats
+from decoding_core.protocols import BatchEngine
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import read_text
 from edge_app.decoding.events import (
@@ -45,33 +43,28 @@ from edge_app.retrieval.context import Prompts
 from edge_app.service.text_job import as_read
 from edge_app.transport.verifier import CloudVerifier
 
-Span = tuple[float, float]
+BLOCKS = (1, 2, 4, 8, 16)
+"""Tokens of the passes that are timed."""
 
 
 @dataclass(slots=True)
 class Clock:
-    """When the parts of one text worked: spans of seconds, and counts."""
+    """What happened while one text was written."""
 
     began: float = field(default_factory=time.perf_counter)
-    engine: list[Span] = field(default_factory=list)
-    """The specialist's model."""
-    waits: list[Span] = field(default_factory=list)
-    """The device waits for a verdict."""
-    out: list[Span] = field(default_factory=list)
-    """At least one block is on its way, being verified, or answered."""
-    lengths: list[int] = field(default_factory=list)
-    """Drafted tokens of each block that was verified."""
     first: float = 0.0
     """When the first token was settled."""
+    ended: float = 0.0
     before: int = 0
-    """Tokens settled with it."""
+    """Tokens settled with the first one."""
+    lengths: list[int] = field(default_factory=list)
+    """Drafted tokens of each block that was verified."""
     drafted: int = 0
     accepted: int = 0
     refused: int = 0
     in_vain: int = 0
     bytes: int = 0
-    _on_the_way: deque[float] = field(default_factory=deque)
-    _out_since: float = 0.0
+    tokens: tuple[int, ...] = ()
 
     def hear(self, event: Event) -> None:
         """Take in an event of the loop."""
@@ -82,98 +75,13 @@ class Clock:
                 self.accepted += accepted
                 self.in_vain += in_vain
                 self.lengths.append(drafted)
-                if accepted < drafted:
-                    self.refused += 1
-                    # Whatever is still out was drafted after what was refused.
-                    self._end_out(all_of_them=True)
+                self.refused += accepted < drafted
             case Settled(tokens=tokens) if tokens and not self.before:
                 self.first, self.before = time.perf_counter(), len(tokens)
             case Sent(size=size) | Received(size=size):
                 self.bytes += size
             case _:
                 pass
-
-    def submitted(self) -> None:
-        """A block is handed to the socket."""
-        if not self._on_the_way:
-            self._out_since = time.perf_counter()
-        self._on_the_way.append(time.perf_counter())
-
-    def collected(self) -> None:
-        """The oldest block's verdict is there."""
-        self._end_out(all_of_them=False)
-
-    def _end_out(self, *, all_of_them: bool) -> None:
-        if not self._on_the_way:
-            return
-        self._on_the_way.popleft()
-        if all_of_them:
-            self._on_the_way.clear()
-        if not self._on_the_way:
-            self.out.append((self._out_since, time.perf_counter()))
-
-
-class ClockedEngine(SlotEngine):
-    """The specialist, with the clock running while its model works."""
-
-    def __init__(self, batch: BatchEngine, clock: Clock) -> None:
-        super().__init__(batch)
-        self._clock = clock
-
-    def evaluate(self, token_ids: Sequence[int], rows: int = 1) -> Floats:
-        """Read on."""
-        began = time.perf_counter()
-        logits = super().evaluate(token_ids, rows)
-        self._clock.engine.append((began, time.perf_counter()))
-        return logits
-
-
-class ClockedVerifier:
-    """A verifier, with the clock running while its verdict is waited for. What it can
-    do besides goes through."""
-
-    def __init__(self, verifier: Verifier, clock: Clock) -> None:
-        self._verifier = verifier
-        self._clock = clock
-
-    @property
-    def local(self) -> bool:
-        """Whether it keeps everything."""
-        return self._verifier.local
-
-    def open(self, request: OpenSession) -> SessionOpened:
-        """Begin a text."""
-        return self._verifier.open(request)
-
-    def submit(self, block: DraftBlock) -> None:
-        """Hand over a block."""
-        self._clock.submitted()
-        self._verifier.submit(block)
-
-    def collect(self) -> Verdict:
-        """Wait for a verdict."""
-        began = time.perf_counter()
-        verdict = self._verifier.collect()
-        self._clock.waits.append((began, time.perf_counter()))
-        self._clock.collected()
-        return verdict
-
-    def close(self) -> None:
-        """End the text."""
-        self._verifier.close()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._verifier, name)
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """What one text gave."""
-
-    tokens: tuple[int, ...]
-    clock: Clock
-    ended: float
-    """When its last token was settled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,12 +93,10 @@ class Device:
     end_ids: Collection[int] = ()
 
     def write(
-        self,
-        address: Address,
-        settings: MethodSettings,
-        max_tokens: int,
-    ) -> Text:
-        """Write one text.
+        self, address: Address, settings: MethodSettings, max_tokens: int
+    ) -> Clock:
+        """Write one text. As in the app, the connection exists before a text is asked
+        for, and the specialist reads its prompt while the server reads its own.
 
         Raises:
             DecodingError: as the loop does; nothing is written without the server.
@@ -198,22 +104,16 @@ class Device:
         method = build(settings)
         prompts = as_read(self.prompts, method)
         self.engine.rollback(0, 0)
-        clock = Clock()
-        engine = ClockedEngine(self.engine, clock)
+        clock, engine = Clock(), SlotEngine(self.engine)
         emitter = EventEmitter(clock.hear, lambda _: b"")
         cloud = CloudVerifier(address.url, address.token, clock.hear)
-        verifier = ClockedVerifier(cloud, clock)
+        request = OpenSession(
+            prompts.public_ids, (), self.engine.vocabulary_id, settings.terms()
+        )
         try:
             session = VerifierSession(
-                verifier,
-                OpenSession(
-                    prompts.public_ids, (), self.engine.vocabulary_id, settings.terms()
-                ),
-                emitter.notice,
-                may_go_offline=False,
+                cloud, request, emitter.notice, may_go_offline=False
             )
-            # As the app does: the connection is there before a text is asked for, and
-            # the specialist reads its prompt while the server reads its own.
             cloud.reach()
             clock.began = time.perf_counter()
             with ThreadPoolExecutor(1) as readers:
@@ -232,39 +132,11 @@ class Device:
             )
             for _ in loop.blocks():
                 pass
-            ended = time.perf_counter()
+            clock.ended = time.perf_counter()
         finally:
-            verifier.close()
-        return Text(tuple(token.id for token in emitter.tokens), clock, ended)
-
-
-def overlap(one: Sequence[Span], other: Sequence[Span]) -> float:
-    """For how long a span of each was running; the spans of one do not overlap."""
-    total, index = 0.0, 0
-    for began, ended in one:
-        while index < len(other) and other[index][1] <= began:
-            index += 1
-        for start, end in other[index:]:
-            if start >= ended:
-                break
-            total += min(end, ended) - max(start, began)
-    return total
-
-
-def length(spans: Sequence[Span]) -> float:
-    """Seconds of all spans together."""
-    return sum(end - begin for begin, end in spans)
-
-
-BLOCKS = (1, 2, 4, 8, 16)
-"""Tokens of the passes that are timed."""
-PARTS = {
-    "specialist": "s",
-    "server": "v",
-    "network": "n",
-    "loop": ".",
-}
-"""Where the time of the device goes, each with its letter in the bar."""
+            cloud.close()
+        clock.tokens = tuple(token.id for token in emitter.tokens)
+        return clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,21 +161,20 @@ class Unloaded:
 def unloaded(
     device: BatchEngine, server: Models, private: int, public: int, times: int
 ) -> Unloaded:
-    """Time each engine after its prompt, each figure the median of so many."""
+    """Time each engine after its prompt, each figure the median of `times`."""
     (draft,) = timed(device, private, (1,), times).values()
     opened = server.opened()
     assert opened.base is not None
-    return Unloaded(
-        draft,
-        timed(opened.generalist, public, BLOCKS, times),
-        timed(opened.base, public, BLOCKS, times),
+    both = (
+        timed(one, public, BLOCKS, times) for one in (opened.generalist, opened.base)
     )
+    return Unloaded(draft, *both)
 
 
 def timed(
     model: BatchEngine, prompt: int, blocks: Sequence[int], times: int
 ) -> dict[int, float]:
-    """Seconds of passes over so many tokens after a prompt, by their length."""
+    """Seconds of passes after a prompt, by their number of tokens."""
     engine = SlotEngine(model)
     engine.evaluate([300 + i % 64 for i in range(prompt)])
     found = {}
@@ -325,7 +196,7 @@ class Cell:
 
     engines: str
     acceptance: float | None
-    """Of the trace; None where the models decide, or where nothing is drafted."""
+    """Of the trace; None if the models decide, or if nothing is drafted."""
     method: str
     window: str = ""
     draft_length: str = ""
@@ -343,84 +214,106 @@ class Row:
     tokens: int
     tokens_per_second: float
     """After the first token."""
+    tokens_a_round: float
+    kept: float | None
+    """Of the verdicts on a token, those that keep it."""
+    in_vain: float | None
+    """Share of the drafted tokens that were never verified: they were drafted behind a
+    block in which a token was refused."""
+    bytes_a_token: float
+    first: float
+    """Seconds from opening the session to the first token."""
+    limit: float
+    """Seconds a token of a single chain."""
     over_generalist: float | None = None
     """How many times as fast as the large model alone that streams its text, which pays
     the round trip once."""
     over_costeer: float | None = None
     """At the same round trip."""
-    tokens_a_round: float | None = None
-    kept: float | None = None
-    """Of the verdicts on a token, those that keep it."""
-    in_vain: float | None = None
-    """Share of the drafted tokens that were never verified: they were drafted behind a
-    block in which a token was refused."""
-    bytes_a_token: float | None = None
-    first: float | None = None
-    """Seconds from opening the session to the first token."""
-    limit: float | None = None
-    """Seconds a token of a single chain."""
-    busy: float | None = None
-    """Share of the time that blocks are out in which the specialist works."""
-    parts: Mapping[str, float] | None = None
-    """Shares of the time, by `PARTS`."""
 
     @property
-    def over_limit(self) -> float | None:
+    def over_limit(self) -> float:
         """How many times as long as the limit a token takes."""
-        return self.limit and 1.0 / self.tokens_per_second / self.limit
+        return 1.0 / self.tokens_per_second / self.limit
 
 
-def row_of(cell: Cell, texts: Sequence[Text], times: Unloaded) -> Row:
-    """The figures of some texts of one cell."""
-    clocks = [text.clock for text in texts]
-    seconds = sum(text.ended - text.clock.first for text in texts)
+def row_of(cell: Cell, texts: Sequence[Clock], times: Unloaded, reads: bool) -> Row:
+    """The figures of some texts of one cell; `reads` says whether the specialist takes
+    part."""
+    seconds = sum(text.ended - text.first for text in texts)
     count = sum(len(text.tokens) for text in texts)
-    timed_tokens = count - sum(clock.before for clock in clocks)
-    accepted = sum(clock.accepted for clock in clocks)
-    refused = sum(clock.refused for clock in clocks)
-    drafted = sum(clock.drafted for clock in clocks)
-    in_vain = sum(clock.in_vain for clock in clocks)
-    lengths = [size for clock in clocks for size in clock.lengths]
-
+    accepted, refused, drafted = (
+        sum(getattr(text, name) for text in texts)
+        for name in ("accepted", "refused", "drafted")
+    )
+    lengths = [size for text in texts for size in text.lengths]
     verify = fmean(
         times.verify(max(1, size), with_base=cell.uses_base) for size in lengths
     )
     kept = accepted / (accepted + refused) if accepted + refused else 0.0
-    reads = any(clock.engine for clock in clocks)
-    draft = times.draft if reads else 0.0
-    limit = draft + (1.0 - kept) * (verify + cell.trip)
-
-    engine = waiting = out = busy = 0.0
-    for text in texts:
-        whole = [(text.clock.first, text.ended)]
-        engine += overlap(whole, text.clock.engine)
-        waiting += overlap(whole, text.clock.waits)
-        out += length(text.clock.out)
-        busy += overlap(text.clock.out, text.clock.engine)
-    network = waiting * cell.trip / (cell.trip + verify)
-    shares = engine, waiting - network, network, seconds - engine - waiting
     return Row(
         cell,
         count,
-        timed_tokens / seconds,
-        tokens_a_round=count / len(lengths),
-        kept=kept if cell.drafting else None,
-        in_vain=in_vain / drafted if drafted else None,
-        bytes_a_token=sum(clock.bytes for clock in clocks) / count,
-        first=fmean(clock.first - clock.began for clock in clocks),
-        limit=limit,
-        busy=busy / out if out and cell.drafting else None,
-        parts={
-            part: max(0.0, share) / seconds
-            for part, share in zip(PARTS, shares, strict=True)
-        },
+        (count - sum(text.before for text in texts)) / seconds,
+        count / len(lengths),
+        kept if cell.drafting else None,
+        sum(text.in_vain for text in texts) / drafted if drafted else None,
+        sum(text.bytes for text in texts) / count,
+        fmean(text.first - text.began for text in texts),
+        (times.draft if reads else 0.0) + (1.0 - kept) * (verify + cell.trip),
     )
 
 
-def bar(parts: Mapping[str, float], width: int = 20) -> str:
-    """Where the time goes, in letters: each part as long as its share."""
-    letters, reached = "", 0.0
-    for part, letter in PARTS.items():
-        reached += parts[part]
-        letters += letter * (round(reached * width) - len(letters))
-    return letters
+def compared(rows: Sequence[Row]) -> list[Row]:
+    """The rows with their ratios to the generalist alone, and to CoSteer."""
+    alone = {
+        row.cell.engines: row.tokens_per_second
+        for row in rows
+        if row.cell.method == "generalist" and not row.cell.trip
+    }
+    costeer = {
+        (row.cell.engines, row.cell.trip): row.tokens_per_second
+        for row in rows
+        if row.cell.method == "costeer"
+    }
+    found = []
+    for row in rows:
+        others = (
+            alone.get(row.cell.engines),
+            costeer.get((row.cell.engines, row.cell.trip)),
+        )
+        one, other = (row.tokens_per_second / o if o else None for o in others)
+        found.append(replace(row, over_generalist=one, over_costeer=other))
+    return found
+
+
+def table(rows: Sequence[Row]) -> list[list[str]]:
+    """One line for each row, under one line of names."""
+    heads = ["engines", "a", "method", "window", "draft", "trip ms", "tok/s", "x gen."]
+    heads += [
+        "x CoSteer",
+        "tok/round",
+        "kept",
+        "in vain",
+        "B/tok",
+        "first ms",
+        "/limit",
+    ]
+    lines = [heads]
+    for row in rows:
+        cell = row.cell
+        acceptance = "" if cell.acceptance is None else f"{cell.acceptance:g}"
+        ratios = (row.over_generalist, row.over_costeer, row.tokens_a_round)
+        shares = (row.kept, row.in_vain)
+        lines.append(
+            [
+                *(cell.engines, acceptance, cell.method, cell.window),
+                *(cell.draft_length, f"{1000 * cell.trip:.0f}"),
+                f"{row.tokens_per_second:.1f}",
+                *("" if one is None else f"{one:.2f}" for one in ratios),
+                *("" if one is None else f"{one:.0%}" for one in shares),
+                *(f"{row.bytes_a_token:.0f}", f"{1000 * row.first:.0f}"),
+                f"{row.over_limit:.2f}",
+            ]
+        )
+    return lines
