@@ -22,7 +22,6 @@ from personal_store.errors import StoreError
 
 Severity = Literal["information", "warning", "error"]
 News = tuple[str, Severity]
-"""A message to show to the person."""
 _T = TypeVar("_T")
 _LOAD_SECONDS = 0.2
 """A load that can be given up is given up within one tensor."""
@@ -40,7 +39,6 @@ class MayItLeave:
 
     held: HeldBack
     stop: threading.Event
-    """Set when the text is not wanted any more."""
     answers: SimpleQueue[MayLeave] = field(default_factory=SimpleQueue)
 
     def wait(self, closing: threading.Event) -> MayLeave:

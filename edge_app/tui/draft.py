@@ -15,22 +15,9 @@ from typing import Any, get_args
 
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.settings import MethodSettings
+from edge_app.decoding import events
 from edge_app.decoding.codec import decoded, dumped, event_from, to_json
-from edge_app.decoding.events import (
-    Event,
-    Finished,
-    Given,
-    HeldBack,
-    Opened,
-    Quoted,
-    Reckoned,
-    Sent,
-    Settled,
-    Source,
-    SourcesFound,
-    Verified,
-    Weighed,
-)
+from edge_app.decoding.events import Event, Source
 from edge_app.service.requests import Letter, WriteRequest
 from edge_app.tui.text import Run, State, cut, spliced
 from edge_app.tui.text import joined as joined_runs
@@ -254,24 +241,24 @@ def worth_keeping(event: Event) -> Event | None:
     screen, and what the ledger keeps. The texts of sources stay in the store alone,
     where they can be forgotten."""
     match event:
-        case SourcesFound(sources=sources):
+        case events.SourcesFound(sources=sources):
             bare = tuple(replace(source, excerpt="") for source in sources)
             return replace(event, sources=bare)
-        case Given(count):
-            return Given(count)
-        case Sent():
+        case events.Given(count):
+            return events.Given(count)
+        case events.Sent():
             return replace(event, token_ids=(), payload=b"")
         case (
-            Quoted()
-            | Opened()
-            | Verified()
-            | Settled()
-            | HeldBack()
-            | Reckoned()
-            | Finished()
+            events.Quoted()
+            | events.Opened()
+            | events.Verified()
+            | events.Settled()
+            | events.HeldBack()
+            | events.Reckoned()
+            | events.Finished()
         ):
             return event
-        case Weighed():
+        case events.Weighed():
             return event
         case _:
             return None
@@ -355,12 +342,9 @@ class Draft:
         self.current = -1
         self.excluded: dict[int, Source] = {}
         self.reply_to: Source | None = None
-        """The received text that is answered; None: none."""
         self.style = Style()
-        """How it is to be written."""
         self.offline = False
         self.aside = False
-        """Whether the person was done with it."""
         self._before: Variant | None = None
         """What was shown before the newest version."""
 

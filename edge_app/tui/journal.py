@@ -59,7 +59,6 @@ class _Read:
     size: int
     """Bytes up to the end of the last whole line."""
     rest: bytes
-    """What stands behind them."""
 
 
 class JournalFolder:

@@ -158,11 +158,9 @@ _WRITING = {
     *("enter", "tab", "space", "backspace", "delete", "insert", "home", "end"),
     *("up", "down", "left", "right", "pageup", "pagedown", "shift+tab"),
 }
-"""Keys that a text needs."""
 
 
 _SENT = re.compile(r"(ctrl|alt)\+[a-z]|f([1-9]|1[0-2])")
-"""Keys that every terminal sends."""
 
 
 def why_no_key(key: str) -> str:

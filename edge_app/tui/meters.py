@@ -7,16 +7,8 @@ from dataclasses import dataclass, field
 from math import ceil
 from statistics import median
 
-from edge_app.decoding.events import (
-    Drafted,
-    Event,
-    Given,
-    Posed,
-    Received,
-    Sent,
-    Settled,
-    StandsIn,
-)
+from edge_app.decoding import events
+from edge_app.decoding.events import Event
 from edge_app.tui.text import State
 from edge_app.tui.variant import Variant
 
@@ -25,8 +17,8 @@ from edge_app.tui.variant import Variant
 class Traffic:
     """What left the device for one draft, and what came back."""
 
-    sent: list[Sent] = field(default_factory=list)
-    received: list[Received] = field(default_factory=list)
+    sent: list[events.Sent] = field(default_factory=list)
+    received: list[events.Received] = field(default_factory=list)
     requests: dict[tuple[int, ...], str] = field(default_factory=dict)
     """What requests say, by their token ids."""
     texts: dict[int, str] = field(default_factory=dict)
@@ -40,18 +32,18 @@ class Traffic:
     def apply(self, event: Event) -> None:
         """Add an event of what left or came back, or of the words in it."""
         match event:
-            case Sent():
+            case events.Sent():
                 self.sent.append(event)
-            case Received():
+            case events.Received():
                 self.received.append(event)
-            case Posed(tokens):
+            case events.Posed(tokens):
                 ids = tuple(token for token, _ in tokens)
                 self.requests[ids] = "".join(text for _, text in tokens)
-            case Given(texts=texts) | StandsIn(tokens=texts):
+            case events.Given(texts=texts) | events.StandsIn(tokens=texts):
                 self.texts.update(texts)
-            case Drafted():
+            case events.Drafted():
                 self.texts[event.id] = event.text
-            case Settled(tokens):
+            case events.Settled(tokens):
                 self.texts.update((token.id, token.text) for token in tokens)
             case _:
                 pass

@@ -77,7 +77,6 @@ def hand_to_programs(text: str, commands: Sequence[Sequence[str]]) -> threading.
 
 
 Change = tuple[int, int, str]
-"""From which letter to which, and what stands there now."""
 _PIECES = re.compile(r"\w+|\s+|[^\w\s]")
 _USUAL = ("nano", "vi")
 

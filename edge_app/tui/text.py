@@ -10,7 +10,6 @@ from typing import Literal, get_args
 State = Literal["kept", "replaced", "waiting", "refused", "typed", "pasted", "held"]
 STATES: tuple[State, ...] = get_args(State)
 Run = tuple[str, State]
-"""A piece of text and the state of its words."""
 _PIECE = re.compile(r"[^\S\n]*[^\s]+|[^\S\n]*\n|[^\S\n]+")
 
 

@@ -13,26 +13,8 @@ from dataclasses import dataclass, field, replace
 from decoding_core.messages import Origin
 from decoding_core.methods import build
 from decoding_core.verifier import role_of
-from edge_app.decoding.events import (
-    Drafted,
-    Event,
-    Finished,
-    FinishReason,
-    Given,
-    HeldBack,
-    Opened,
-    Place,
-    Quoted,
-    Reckoned,
-    Sent,
-    Settled,
-    Source,
-    SourcesFound,
-    Statistics,
-    Token,
-    Verified,
-    Weighed,
-)
+from edge_app.decoding import events
+from edge_app.decoding.events import Event, FinishReason, Source, Token
 from edge_app.service.requests import WriteRequest
 from edge_app.tui.text import Run, State, count_words, joins, whole_words, words
 
@@ -45,63 +27,6 @@ _LOOKS: dict[Origin, State] = {
     "local": "kept",
     "recovered": "replaced",
 }
-
-
-Counts = dict[State, int]
-
-
-class WordTally:
-    """Counts the words of one version, which only grows while it is written."""
-
-    def __init__(self) -> None:
-        self._edited: list[Run] | None = None
-        self._seen: tuple[int, int, bool] | None = None
-        """What was there at the last count."""
-        self._counts: Counts = {}
-        self._around: Counts | None = None
-        """Words of the text that are none of its settled tokens."""
-        self._before: Counts = {}
-        """Words of the first `_counted` settled tokens, which no later one goes on."""
-        self._counted = 0
-
-    def count(self, variant: Variant) -> Counts:
-        """Words by how they look, as `count_words` counts those of all its runs."""
-        edited, held = variant.edited, len(variant.held)
-        seen, before = (len(variant.settled), held, variant.writing), self._seen
-        if seen == before and edited is self._edited:  # each edit makes another list
-            return self._counts
-        if edited is not None or not variant.writing:
-            self._counts, self._around = count_words(variant.runs()), None
-        else:
-            if self._around is None or before is None or before[1] != held:
-                self._before, self._counted = {}, 0
-                settled = count_words(_settled(variant, 0))
-                self._around = _sum(count_words(variant.runs()), settled, -1)
-            runs = _settled(variant, self._counted)
-            # Up to a space no word goes on.
-            places = range(len(runs) - 1, 0, -1)
-            end = next((at for at in places if runs[at][0][:1].isspace()), 0)
-            self._before = _sum(self._before, count_words(runs[:end]))
-            self._counted += end
-            whole = _sum(self._around, self._before)
-            self._counts = _sum(whole, count_words(runs[end:]))
-        self._seen, self._edited = seen, edited
-        return self._counts
-
-
-def _settled(variant: Variant, first: int) -> list[Run]:
-    """The settled tokens from `first` on, each with its state."""
-    runs: list[Run] = []
-    for at in range(first, len(variant.settled)):
-        token = variant.settled[at]
-        look: State = "replaced" if token.origin == "recovered" else "kept"
-        runs.append((token.text, "held" if variant.held_at(at) else look))
-    return runs
-
-
-def _sum(counts: Counts, more: Counts, sign: int = 1) -> Counts:
-    names = [*counts, *(name for name in more if name not in counts)]
-    return {name: counts.get(name, 0) + sign * more.get(name, 0) for name in names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,26 +61,25 @@ class Variant:
     started: float = 0.0
     """On the clock that `apply` is given."""
     settled: list[Token] = field(default_factory=list)
-    waiting: list[Drafted] = field(default_factory=list)
+    waiting: list[events.Drafted] = field(default_factory=list)
     struck: list[Struck] = field(default_factory=list)
     sources: tuple[Source, ...] = ()
-    opened: Opened | None = None
-    reckoned: Reckoned | None = None
+    opened: events.Opened | None = None
+    reckoned: events.Reckoned | None = None
     """What the text told of the history so far; None: it is not reckoned."""
-    verified: list[Verified] = field(default_factory=list)
-    sent: list[Sent] = field(default_factory=list)
+    verified: list[events.Verified] = field(default_factory=list)
+    sent: list[events.Sent] = field(default_factory=list)
     """Its messages; from a journal without their bytes, which the ledger has."""
-    quoted: Quoted | None = None
+    quoted: events.Quoted | None = None
     """What they quote of the letters; None: nothing was sent, or nobody looked."""
     ended: float | None = None
     reason: FinishReason | None = None
-    statistics: Statistics | None = None
+    statistics: events.Statistics | None = None
     stopped: bool = False
     unfinished: bool = False
     """Whether the app ended while it was written."""
-    held: list[HeldBack] = field(default_factory=list)
-    """What was kept from the server."""
-    weighed: dict[int, Place] = field(default_factory=dict)
+    held: list[events.HeldBack] = field(default_factory=list)
+    weighed: dict[int, events.Place] = field(default_factory=dict)
     """What the models thought, by the place of a settled token."""
     before: list[Run] = field(default_factory=list)
     """What stands before what is written: it goes on from there."""
@@ -169,7 +93,6 @@ class Variant:
     """The text as the person left it; None while it is as it was written."""
     saved: str | None = None
     """The text as it stands in a file; None while there is no file."""
-    _tally: WordTally = field(default_factory=WordTally, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         self.before, self.after = words(self.before), words(self.after)
@@ -184,21 +107,21 @@ class Variant:
     def apply(self, event: Event, now: float) -> None:
         """Apply an event that came at `now`; after a stop no words are added."""
         match event:
-            case SourcesFound(sources=sources):
+            case events.SourcesFound(sources=sources):
                 self.sources = sources
-            case Reckoned():
+            case events.Reckoned():
                 self.reckoned = event
-            case Opened():
+            case events.Opened():
                 self.opened = event
-            case Given(count):
+            case events.Given(count):
                 self.given = count
-            case Sent():  # after a stop, too
+            case events.Sent():  # after a stop, too
                 self.sent.append(event)
-            case Quoted():
+            case events.Quoted():
                 self.quoted = event
-            case Drafted() if not self.stopped:
+            case events.Drafted() if not self.stopped:
                 self.waiting.append(event)
-            case Verified() if not self.stopped:
+            case events.Verified() if not self.stopped:
                 self.verified.append(event)
                 if event.refused:
                     del self.waiting[event.accepted :]
@@ -206,13 +129,13 @@ class Variant:
                     if word:  # one strike a round
                         at = len(self.settled) + event.accepted
                         self.struck = [Struck(at, word, now + STRUCK_SECONDS)]
-            case Settled(tokens):
+            case events.Settled(tokens):
                 self._settle(tokens)
-            case Weighed(position, places):
+            case events.Weighed(position, places):
                 self.weighed.update(enumerate(places, position))
-            case HeldBack():
+            case events.HeldBack():
                 self.held.append(event)
-            case Finished(reason, statistics):
+            case events.Finished(reason, statistics):
                 self.reason, self.statistics = reason, statistics
                 self.end(now)
             case _:
@@ -244,7 +167,7 @@ class Variant:
 
     def word_counts(self) -> dict[State, int]:
         """Words of the text by how they look."""
-        return self._tally.count(self)
+        return count_words(self.runs())
 
     @property
     def text(self) -> str:
@@ -285,7 +208,7 @@ class Variant:
         whole = sum(len(text) for text, _ in self.drafted())
         return whole - sum(len(text) for text, _ in self.after)
 
-    def held_at(self, at: int) -> HeldBack | None:
+    def held_at(self, at: int) -> events.HeldBack | None:
         """What was kept from the server at the place of a token; None: nothing."""
         for one in self.held:
             if one.position <= at + self.given < one.position + one.tokens:

@@ -29,27 +29,9 @@ from edge_app.decoding.events import (
     Verified,
 )
 from edge_app.service.requests import Letter, MayLeave, WriteRequest
+from edge_app.tui import draft as entries
 from edge_app.tui.background import Background, MayItLeave, News, Severity
-from edge_app.tui.draft import (
-    Begun,
-    Draft,
-    Edited,
-    Ended,
-    Entry,
-    LeftOut,
-    Offline,
-    PutAside,
-    ReplyTo,
-    Saved,
-    Shown,
-    Stopped,
-    Style,
-    Styled,
-    TakenUp,
-    Written,
-    asked,
-    worth_keeping,
-)
+from edge_app.tui.draft import Draft, Entry, Style, asked, worth_keeping
 from edge_app.tui.journal import Journal, JournalError, JournalFolder
 from edge_app.tui.keys import key_of
 from edge_app.tui.meters import Traffic
@@ -122,13 +104,11 @@ class Writing:
         """Why the last attempt ended without a text, until the next action."""
         self.server: str | None = None
         self.problem = ""
-        """Why no model is loaded."""
         self.arriving = ""
         """The model that is being pulled, in words."""
         self.checker_silent = False
         """Whether the checker, asked last, gave no answer."""
         self.checker_ended = False
-        """Whether the server of this machine has ended."""
         self.counts: dict[str, int] = {}
         self.reading_back = 0
         """How often letters are being read that a draft knows by name alone."""
@@ -198,7 +178,7 @@ class Writing:
 
     @offline.setter
     def offline(self, on: bool) -> None:
-        self._happen(Offline(on))
+        self._happen(entries.Offline(on))
 
     @property
     def style(self) -> Style:
@@ -345,13 +325,13 @@ class Writing:
         self.reason = ""
         stopped = self.variant
         if stopped is not None and stopped.writing:
-            self._happen(Stopped(stopped.number, keep_empty, cut))
+            self._happen(entries.Stopped(stopped.number, keep_empty, cut))
 
     def flip(self, step: int) -> bool:
         """Show an earlier or later version; False when there is none."""
         if not 0 <= self.current + step < len(self.variants):
             return False
-        self._happen(Shown(self.variants[self.current + step].number))
+        self._happen(entries.Shown(self.variants[self.current + step].number))
         self.reason = ""
         return True
 
@@ -364,22 +344,22 @@ class Writing:
     def edit(self, variant: Variant, at: int, removed: int, runs: list[Run]) -> None:
         """The person put `runs` in the place of `removed` letters of `variant`."""
         if self._ours(variant):
-            self._happen(Edited(variant.number, at, removed, tuple(runs)))
+            self._happen(entries.Edited(variant.number, at, removed, tuple(runs)))
 
     def restyle(self, style: Style) -> None:
         """The person set how further versions are to be written."""
         if style != self.style:
-            self._happen(Styled(style))
+            self._happen(entries.Styled(style))
 
     def answer(self, letter: Source | None) -> None:
         """The draft answers a received text, or none any more."""
         if letter != self.reply_to:
-            self._happen(ReplyTo(letter))
+            self._happen(entries.ReplyTo(letter))
 
     def saved(self, variant: Variant, text: str) -> None:
         """A file holds `text` of `variant`."""
         if self._ours(variant):
-            self._happen(Saved(variant.number, text))
+            self._happen(entries.Saved(variant.number, text))
         self.sync()
 
     def unsaved(self) -> list[Variant]:
@@ -418,7 +398,7 @@ class Writing:
         self._journal, self.draft_state = journal, draft
         self.previews = []
         self.traffic = Traffic.of(draft.attempts)
-        for entry in (TakenUp(), *draft.unended()):
+        for entry in (entries.TakenUp(), *draft.unended()):
             self._happen(entry)
         if self.reply_to is not None:
             self.read_thread(self.reply_to.record_id)
@@ -467,14 +447,14 @@ class Writing:
         self._leave_draft()
         self._begin_draft(Request("", self.request.task))
         if offline:
-            self.draft_state.apply(Offline(on=True))
+            self.draft_state.apply(entries.Offline(on=True))
             if self._journal is not None:
-                self._journal.prepare(Offline(on=True))
+                self._journal.prepare(entries.Offline(on=True))
 
     def put_aside(self) -> None:
         """The person is done with the draft: the next start does not open it."""
         if self._journal is not None and self._journal.path is not None:
-            self._happen(PutAside())
+            self._happen(entries.PutAside())
 
     def retry(self) -> None:
         """Try again what the disk refused to keep, and say so once."""
@@ -527,7 +507,7 @@ class Writing:
     def exclude(self, source: Source) -> bool:
         """Leave a source out of the next draft, or take it in again."""
         taken = source.record_id in self.excluded
-        self._happen(LeftOut(source, taken))
+        self._happen(entries.LeftOut(source, taken))
         return not taken
 
     def import_letters(self, kind: str, path: Path, me: list[str]) -> None:
@@ -619,7 +599,7 @@ class Writing:
         self.problem = self.reason = problem
         if self._next is not None:
             if self._ours(self._next):
-                self._happen(Ended(self._next.number))
+                self._happen(entries.Ended(self._next.number))
             self._next.end(self.clock())
             self._next = None
         self._say(problem, "error")
@@ -640,7 +620,7 @@ class Writing:
                 pass
         durable = worth_keeping(event) if ours else None
         if durable is not None and self._journal is not None:
-            self._journal.add(Written(variant.number, durable))
+            self._journal.add(entries.Written(variant.number, durable))
         variant.apply(event, self.clock())
 
     def _request(self, brief: Request, settings: MethodSettings) -> WriteRequest:
@@ -671,7 +651,7 @@ class Writing:
     def _queue(self, request: WriteRequest, stretch: Stretch | None = None) -> None:
         """Stop the current text and let `request` wait until the service is free."""
         self.stop()
-        self._happen(Begun(request, self.samples, stretch))
+        self._happen(entries.Begun(request, self.samples, stretch))
         variant = self.attempts[-1]
         self._next = variant
         if self.problem:  # what was missing may be there now
@@ -720,7 +700,7 @@ class Writing:
             if variant.settled and variant.request.instead_of:
                 problem, same_words = _SAME_WORDS, True
             problem = problem.format(again=key_of("again"))
-        self._happen(Ended(variant.number))
+        self._happen(entries.Ended(variant.number))
         if same_words and self._try_again(variant):
             return
         if wanted:

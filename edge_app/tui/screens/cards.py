@@ -266,7 +266,6 @@ class KeyLine(Footer):
     """Keys with their ranks as classes, which the style sheet hides."""
 
     _shown: object = None
-    """The keys as they stand there."""
 
     def compose(self) -> ComposeResult:
         """Textual's keys, ranked."""

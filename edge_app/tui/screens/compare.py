@@ -165,7 +165,6 @@ _ALIKE = 0.3
 """Share of common words from which two sentences stand side by side."""
 
 Span = tuple[int, int]
-"""Where a stretch of a text begins and ends, in letters."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,15 +11,17 @@ from textual import events, on
 from textual.app import App, ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from decoding_core.foreign_text import legible
 from edge_app.service.requests import MayLeave
 from edge_app.tui.background import MayItLeave
 from edge_app.tui.keys import DRAWER_BINDINGS, show_key
+from edge_app.tui.screens.widgets import LineInput
 
 
 class Box(Vertical):
@@ -76,6 +78,41 @@ class Drawer(ModalScreen[None]):
         """Close, unless the drawer was closed in the meantime."""
         if self.is_current:
             self.dismiss(result)
+
+
+class ListDrawer(Drawer):
+    """A search line, a note, a list, and a text on what is chosen in it."""
+
+    SEARCHES: ClassVar[str]
+    """What the search line says while it is empty."""
+    NOTE = ""
+
+    def contents(self) -> Iterable[Widget]:
+        """The four of them."""
+        yield LineInput(name="search", placeholder=self.SEARCHES)
+        yield Static(self.NOTE, classes="note", markup=False)
+        yield OptionList(id="list")
+        yield VerticalScroll(Static(id="text", markup=False), id="reader")
+
+    def fill(self, lines: Sequence[Text], note: str, at: int | None = None) -> None:
+        """List `lines` below a note, and mark line `at` or the place marked before."""
+        options = self.query_one(OptionList)
+        at = (options.highlighted or 0) if at is None else at
+        options.clear_options()
+        options.add_options(Option(line) for line in lines)
+        options.highlighted = min(at, len(lines) - 1) if lines else None
+        self.query_one(".note", Static).update(legible(note))
+        if not lines:
+            self.query_one("#text", Static).update("")
+
+    def read(self, text: Text) -> None:
+        """Show a text from its beginning."""
+        self.query_one("#text", Static).update(text)
+        self.query_one("#reader").scroll_home(animate=False)
+
+    def action_list(self) -> None:
+        """From the search line to the list."""
+        self.query_one(OptionList).focus()
 
 
 Answer = tuple[str, str, str]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from textwrap import shorten
 from typing import ClassVar
@@ -10,27 +10,25 @@ from typing import ClassVar
 from rich.text import Text
 from textual import events, on
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
-from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static
-from textual.widgets.option_list import Option
 
 from decoding_core.foreign_text import legible, one_line
 from edge_app.tui.draft import Draft
 from edge_app.tui.journal import JournalError, Kept
 from edge_app.tui.keys import key_of
-from edge_app.tui.screens.drawer import Drawer
-from edge_app.tui.screens.widgets import LineInput
+from edge_app.tui.screens.drawer import ListDrawer
 from edge_app.tui.writing import Writing
 
 _TITLE = 60
 _NOTE = "Kept on this device as you write, under the store's key if it has one."
 
 
-class DraftsDrawer(Drawer):
+class DraftsDrawer(ListDrawer):
     """Lists the drafts that are kept, and shows the text of the chosen one."""
 
     NAME = "drafts"
+    SEARCHES = "words of the brief or the text"
+    NOTE = "reading your drafts…"
     AUTO_FOCUS = "#list"
     TITLE = "Your drafts"
     FOOT = "type to find · enter goes on with one · del throws it away · esc"
@@ -44,18 +42,10 @@ class DraftsDrawer(Drawer):
         self.writing = writing
         self._go_on_with = go_on
         self._kept: list[tuple[Kept, str]] = []
-        """All drafts, each with its words."""
         self._problems: list[str] = []
         self._listed: list[Kept] = []
         self._doomed: Path | None = None
         """What a second Del throws away."""
-
-    def contents(self) -> Iterable[Widget]:
-        """A line to search in, one on what this is, the list, the text."""
-        yield LineInput(name="search", placeholder="words of the brief or the text")
-        yield Static("reading your drafts…", classes="note", markup=False)
-        yield OptionList(id="list")
-        yield VerticalScroll(Static(id="text", markup=False), id="reader")
 
     def on_mount(self) -> None:
         """Read the folder, in a thread: each sealed draft takes its time."""
@@ -76,28 +66,18 @@ class DraftsDrawer(Drawer):
         self._listed = [
             one for one, words in self._kept if all(word in words for word in wanted)
         ]
-        options = self.query_one(OptionList)
-        at = options.highlighted or 0
-        options.clear_options()
-        options.add_options(
-            Option(
-                Text.assemble(
-                    (f"{one.changed:%Y-%m-%d %H:%M}  ", "dim"), title_of(one.draft)
-                )
+        lines = [
+            Text.assemble(
+                (f"{one.changed:%Y-%m-%d %H:%M}  ", "dim"), title_of(one.draft)
             )
             for one in self._listed
-        )
-        count = len(self._listed)
-        options.highlighted = min(at, count - 1) if count else None
+        ]
         note = _NOTE
         if wanted:
-            note = f"{count} of {len(self._kept)} drafts have these words."
+            note = f"{len(lines)} of {len(self._kept)} drafts have these words."
         elif not self._kept:
             note = "There is no draft yet."
-        if not count:
-            self.query_one("#text", Static).update("")
-        said = legible("\n".join([note, *self._problems]))
-        self.query_one(".note", Static).update(said)
+        self.fill(lines, "\n".join([note, *self._problems]))
 
     def on_key(self, event: events.Key) -> None:
         """Whatever is typed over the list goes into the search line."""
@@ -114,10 +94,6 @@ class DraftsDrawer(Drawer):
     @on(Input.Submitted)
     def _first(self) -> None:
         self.query_one(OptionList).action_select()
-
-    def action_list(self) -> None:
-        """From the search line to the list."""
-        self.query_one(OptionList).focus()
 
     @on(OptionList.OptionHighlighted)
     def _read(self, event: OptionList.OptionHighlighted) -> None:

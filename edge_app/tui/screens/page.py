@@ -85,7 +85,6 @@ class Page(Screen[None]):
         self._stale = True
         self._legend = LEGEND
         self._frame: Timer | None = None
-        """When the next frame is drawn."""
         self._drawn = 0.0
         self._pause: Timer | None = None
         """When the brief is read, if it stays as it is until then."""

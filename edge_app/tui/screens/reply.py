@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import ClassVar
 
 from rich.text import Text
 from textual import on
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
-from textual.widget import Widget
-from textual.widgets import Input, OptionList, Static
-from textual.widgets.option_list import Option
+from textual.widgets import Input, OptionList
 
 from decoding_core.foreign_text import legible, one_line
 from edge_app.decoding.events import Source
 from edge_app.service.requests import Letter
 from edge_app.tui.keys import key_of
 from edge_app.tui.letters import date, sender, subject
-from edge_app.tui.screens.drawer import Drawer
-from edge_app.tui.screens.widgets import LineInput
+from edge_app.tui.screens.drawer import ListDrawer
 from edge_app.tui.writing import Writing
 
 
-class ReplyDrawer(Drawer):
+class ReplyDrawer(ListDrawer):
     """Lists what others wrote, and shows the thread of the chosen letter."""
 
     NAME = "reply"
+    SEARCHES = "search what others wrote to you"
+    NOTE = "looking for letters…"
     AUTO_FOCUS = "#search"
     TITLE = "Answer a letter"
     FOOT = "enter answers it · del answers none · esc"
@@ -46,13 +44,6 @@ class ReplyDrawer(Drawer):
         self._asked = ""
         self._shown = 0
         """The record whose thread is to be shown."""
-
-    def contents(self) -> Iterable[Widget]:
-        """A search line, the list, the thread."""
-        yield LineInput(name="search", placeholder="search what others wrote to you")
-        yield Static("looking for letters…", classes="note", markup=False)
-        yield OptionList(id="list")
-        yield VerticalScroll(Static(id="text", markup=False), id="reader")
 
     def on_mount(self) -> None:
         """Show the newest letters."""
@@ -75,10 +66,6 @@ class ReplyDrawer(Drawer):
         """Enter in the search line takes the letter that is marked."""
         self.query_one(OptionList).action_select()
 
-    def action_list(self) -> None:
-        """From the search line to the list."""
-        self.query_one(OptionList).focus()
-
     def action_none(self) -> None:
         """Answer no letter any more."""
         self._answer(None)
@@ -100,20 +87,11 @@ class ReplyDrawer(Drawer):
             note = f"No letter by others is here that fits; {imports}."
         elif chosen is not None:
             note = f"You answer {sender(chosen)}: {subject(chosen)}."
-        self.query_one(".note", Static).update(legible(note))
-        options = self.query_one(OptionList)
-        options.clear_options()
-        options.add_options(
-            Option(
-                Text.assemble(
-                    (f"{date(one):<9}", "dim"), f"{sender(one)}  {subject(one)}"
-                )
-            )
+        lines = [
+            Text.assemble((f"{date(one):<9}", "dim"), f"{sender(one)}  {subject(one)}")
             for one in self._listed
-        )
-        options.highlighted = 0 if self._listed else None
-        if not self._listed:
-            self.query_one("#text", Static).update("")
+        ]
+        self.fill(lines, note, at=0)
 
     @on(OptionList.OptionHighlighted)
     def _highlighted(self, event: OptionList.OptionHighlighted) -> None:
@@ -131,8 +109,7 @@ class ReplyDrawer(Drawer):
                 one_line(one.title) + "\n", "bold underline" if here else "bold"
             )
             text.append(legible(one.excerpt).strip() + "\n\n")
-        self.query_one("#text", Static).update(text)
-        self.query_one("#reader").scroll_home(animate=False)
+        self.read(text)
 
     @on(OptionList.OptionSelected)
     def _take(self, event: OptionList.OptionSelected) -> None:

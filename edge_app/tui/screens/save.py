@@ -147,9 +147,7 @@ class Piece:
     references: tuple[str, ...] = ()
     """Identifiers of the answered mail, the last, and of those that it answers."""
     people: tuple[str, ...] = ()
-    """Who can be written to, as `Name <address>`."""
     own_address: str = ""
-    """Whom it is from."""
 
     @property
     def whom(self) -> str:

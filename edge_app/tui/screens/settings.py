@@ -26,7 +26,6 @@ from personal_store.errors import StoreError
 
 _NAMES = 24
 _LONGEST = 30
-"""Columns of a value in the list."""
 
 
 class SettingsDrawer(Drawer):

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import partial
 from typing import ClassVar
 
 from rich.text import Text
 from textual import on
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
-from textual.widget import Widget
-from textual.widgets import Input, OptionList, Static
-from textual.widgets.option_list import Option
+from textual.widgets import Input, OptionList
 
 from decoding_core.foreign_text import legible, one_line
 from edge_app.decoding.events import Source
 from edge_app.tui.keys import key_of
 from edge_app.tui.letters import date, reason, subject
 from edge_app.tui.screens.cards import whose
-from edge_app.tui.screens.drawer import Drawer
-from edge_app.tui.screens.widgets import LineInput
+from edge_app.tui.screens.drawer import ListDrawer
 from edge_app.tui.writing import Writing
 
 
-class SourcesDrawer(Drawer):
+class SourcesDrawer(ListDrawer):
     """Lists the letters that were read, and shows the text of the chosen one."""
 
     NAME = "sources"
+    SEARCHES = "search your letters"
     AUTO_FOCUS = "#list"  # else the search field has the first keys
     BESIDE = True
     TITLE = "Letters that were read"
@@ -43,14 +39,6 @@ class SourcesDrawer(Drawer):
         self._listed: list[Source] = []
         self._query = ""
         self._problem = ""
-        """Why the search failed."""
-
-    def contents(self) -> Iterable[Widget]:
-        """A search line, the list, the text."""
-        yield LineInput(name="search", placeholder="search your letters")
-        yield Static(classes="note", markup=False)
-        yield OptionList(id="list")
-        yield VerticalScroll(Static(id="text", markup=False), id="reader")
 
     def on_mount(self) -> None:
         """Show what the draft was written from."""
@@ -65,8 +53,6 @@ class SourcesDrawer(Drawer):
 
     def _list(self, sources: list[Source]) -> None:
         self._listed = sources
-        options = self.query_one(OptionList)
-        at = options.highlighted or 0
         lines = []
         variant = self.writing.variant
         request = self.writing.request if variant is None else variant.request.brief
@@ -76,13 +62,8 @@ class SourcesDrawer(Drawer):
             line.stylize("strike" if out else "")
             if not self._query:
                 line.append(f"\n{'':<10}{reason(source, request)}", "dim")
-            lines.append(Option(line))
-        options.clear_options()
-        options.add_options(lines)
-        options.highlighted = min(at, len(sources) - 1) if sources else None
-        self.query_one(".note", Static).update(legible(self._note()))
-        if not sources:
-            self.query_one("#text", Static).update("")
+            lines.append(line)
+        self.fill(lines, self._note())
 
     def _note(self) -> str:
         if self._problem:
@@ -103,9 +84,8 @@ class SourcesDrawer(Drawer):
         source = self._listed[event.option_index]
         # Of a draft that was taken up again the texts are in the store alone.
         body = source.excerpt or "(its text is in the store; / finds it)"
-        text = Text.assemble((one_line(source.title), "bold"), "\n\n", legible(body))
-        self.query_one("#text", Static).update(text)
-        self.query_one("#reader").scroll_home(animate=False)
+        title = (one_line(source.title), "bold")
+        self.read(Text.assemble(title, "\n\n", legible(body)))
 
     @on(OptionList.OptionSelected)
     def _into_text(self) -> None:

@@ -27,7 +27,6 @@ from edge_app.tui.variant import Variant
 from edge_app.tui.writing import Writing
 
 _LONGEST = 16
-"""Columns of a choice."""
 _THE_END = "(the end)"
 
 

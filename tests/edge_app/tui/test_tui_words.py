@@ -6,8 +6,6 @@ import json
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tui_helpers import gated_service, make_app, play, settle, until, writing_at
 from tui_tapes import LETTER, REQUEST, SOURCES, held_letter, letter_recording
 
@@ -19,7 +17,6 @@ from edge_app.decoding.events import (
     Drafted,
     EventEmitter,
     Finished,
-    HeldBack,
     Reckoned,
     Sent,
     Settled,
@@ -167,40 +164,6 @@ def test_the_dot_tells_of_a_dead_server():
             assert dot().startswith(start)
         writing.offline = True
         assert dot().startswith("○ offline")
-
-
-@given(
-    st.lists(
-        st.tuples(
-            st.lists(
-                st.tuples(
-                    st.sampled_from([" a", "b", "'s", "\n", " ", "-", "é9", "", " _x"]),
-                    st.sampled_from(["accepted", "recovered", "local"]),
-                ),
-                max_size=5,
-            ),
-            st.booleans(),
-        ),
-        max_size=12,
-    )
-)
-def test_words_that_are_counted_on_are_those_that_are_counted_anew(blocks):
-    """After every block, whether or not somebody looked before it."""
-    variant = Variant(WriteRequest(Request("x")))
-    for block, looked_at in blocks:
-        tokens = tuple(Token(1, text, origin) for text, origin in block)
-        variant.apply(Settled(tokens), 0.0)
-        if len(block) == 3:
-            held = HeldBack("name", "", "", "", len(variant.settled) - 1, 1)
-            variant.apply(held, 0.0)
-        if looked_at:
-            assert variant.word_counts() == count_words(variant.runs())
-    variant.end(1.0)
-    assert variant.word_counts() == count_words(variant.runs())
-    variant.edited = [("one two", "typed"), (" three", "kept")]
-    assert variant.word_counts() == count_words(variant.edited)
-    variant.edited = [("one", "typed")]
-    assert variant.word_counts()["typed"] == 1
 
 
 def test_what_was_told_is_shown_where_it_was_reckoned():
