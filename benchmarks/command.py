@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from models.lazy_commands import LazyGroup
+from models.command_line import LazyGroup
 
 SUBJECTS = {
     "quality": "How good the texts of each method are",

@@ -9,7 +9,7 @@ import click
 
 from decoding_core.errors import DecodingError
 from decoding_core.foreign_text import gate_output, one_line
-from models.lazy_commands import LazyGroup
+from models.command_line import LazyGroup
 
 _COMMANDS = {
     "init": "cloud_api.commands.serve:init",

@@ -27,7 +27,7 @@ from cloud_api.errors import (
 )
 from cloud_api.problems import MEDIA_TYPE
 from decoding_core.errors import DecodingError
-from models.openai_api.answers import error_body
+from models.openai_answers import error_body
 
 OPEN_PATHS = frozenset(
     {

@@ -35,22 +35,22 @@ from decoding_core.errors import (
 from decoding_core.messages import Verdict
 from decoding_core.protocols import Rows
 from decoding_core.sampling import ArrayRows, Draw, Floats, Ids, Noise, Use
-from models.openai_api.answers import (
+from models.openai_answers import (
     FinishReason,
+    StopFinder,
+    TextResponse,
     Usage,
     described_model,
     error_body,
     model_list,
 )
-from models.openai_api.responding import TextResponse
-from models.openai_api.schemas import (
+from models.openai_bodies import (
     ChatBody,
     ChatMessage,
     CompletionBody,
     InvalidBodyError,
     read_body,
 )
-from models.openai_api.stop_finder import StopFinder
 
 if TYPE_CHECKING:
     from models.running.interface import Model

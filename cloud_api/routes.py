@@ -30,7 +30,7 @@ from decoding_core.messages import (
 from decoding_core.methods import available
 from decoding_core.protocols import BatchEngine
 from decoding_core.versions import SPOKEN
-from models.openai_api.schemas import whole_number
+from models.openai_bodies import whole_number
 from models.running.interface import token_list_id
 
 TEXT_LIMIT = 1 << 18

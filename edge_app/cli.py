@@ -12,8 +12,8 @@ import click
 from decoding_core.errors import CloudUnreachableError, DecodingError
 from decoding_core.foreign_text import gate_output, one_line
 from edge_app.commands.terminal import STOPPED, ask_for_passphrase
+from models.command_line import LazyGroup
 from models.folders import WRITER_VARIABLE, state_folder
-from models.lazy_commands import LazyGroup
 from personal_store.errors import StoreError, faults, is_full
 
 if TYPE_CHECKING:

@@ -1,13 +1,125 @@
-"""Where a model lies: a GGUF file, or a folder as Hugging Face's libraries write it."""
+"""The models known by name, and where a model lies: a GGUF file, or a folder as Hugging
+Face's libraries write it."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Any, Literal
 
-from decoding_core.errors import ModelError, ModelNotFoundError
-from models.catalogue import find_card
+from decoding_core.errors import ChecksumError, ModelError, ModelNotFoundError
+
+_FOLDER = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCard:
+    """A model that comes with the project."""
+
+    name: str
+    role: str
+    """`specialist` or `generalist`."""
+    repository: str
+    """Where to download it; empty for what comes with the project."""
+    file: str
+    """Relative to this folder."""
+    sha256: str
+    quantisation: str
+    vocabulary: str
+    """Its id, the hash of the token list; models that share it fit together."""
+    licence: str
+
+    @property
+    def path(self) -> Path:
+        """Where the file lies."""
+        return _FOLDER / self.file
+
+    def check(self) -> None:
+        """Compare the file with its checksum.
+
+        Raises:
+            ModelNotFoundError: it is not there.
+            ChecksumError: it is another file.
+        """
+        if not self.path.is_file():
+            raise ModelNotFoundError(f"there is no model file at {self.path}")
+        with self.path.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        if found != self.sha256:
+            raise ChecksumError(
+                f"{self.path} is not the file that the catalogue names; get it anew, "
+                "or write its checksum there if you made it yourself"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class HubModel:
+    """A model of the catalogue that a hub has."""
+
+    name: str
+    family: str
+    size: str
+    """Number of parameters, as in the model's name."""
+    repository: str
+    file: str
+    quantisation: str
+    gigabytes: float
+    """Size of the file in 10^9 bytes, rounded."""
+    cache: int
+    """What each token takes of memory, in KiB."""
+    licence: str
+    names: Literal["seen", "from memory", "checked"]
+    """Where repository and file name come from; `checked` with a hub."""
+    sha256: str
+    """Empty where it is not known."""
+
+    def memory(self, context_length: int, texts: int = 1) -> int:
+        """Bytes for the weights and the caches of so many texts, about."""
+        return int(self.gigabytes * 1e9) + texts * context_length * (self.cache << 10)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownPair:
+    """Two models of one family; the files are compared when they are there."""
+
+    specialist: str
+    generalist: str
+    note: str
+    """What is peculiar about it; often empty."""
+
+
+@cache
+def cards() -> tuple[ModelCard, ...]:
+    """The models that come with the project."""
+    return tuple(ModelCard(**entry) for entry in _read()["model"])
+
+
+@cache
+def hub_models() -> tuple[HubModel, ...]:
+    """The models that `specsteer models pull` knows by name."""
+    return tuple(HubModel(**entry) for entry in _read()["hub_model"])
+
+
+@cache
+def known_pairs() -> tuple[KnownPair, ...]:
+    """Pairs of them that fit together as far as is known."""
+    return tuple(KnownPair(**entry) for entry in _read()["pair"])
+
+
+def _read() -> dict[str, list[dict[str, Any]]]:
+    text = (_FOLDER / "catalogue.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def find_card(role: str) -> ModelCard:
+    """The embedded model of a role."""
+    return next(card for card in cards() if card.role == role)
+
 
 ROLES = ("specialist", "generalist")
 _HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)

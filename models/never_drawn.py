@@ -1,10 +1,15 @@
-"""Tokens that must not follow a text: no model writes what no letter holds.
+"""Tokens that must not follow a text: marks of thoughts, and what no letter holds.
+
+Some models write blocks of thoughts before a text. A template tells a model not to if
+it knows how (`chat`). Else three things keep thoughts out: a block that the prompt
+leaves open is closed there; tokens that mark one are never drawn, so that no thought
+about the history goes to a server; and what a model still writes between such marks is
+cut off the beginning of the text.
 
 A small model that has to spell a character of several tokens may end in another one, or
-in none: a picture of a control character (U+2400 to U+243F), half a character. Besides,
-models open a mail with the header lines of the mail they answer. Both are kept from
-being drawn, by drafts and by redraws alike.
-"""
+in none: a picture of a control character (U+2400 to U+243F), half a character. Models
+also open a mail with the header lines of the mail they answer. Neither drafts nor
+redraws contain them."""
 
 from __future__ import annotations
 
@@ -16,7 +21,47 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from models.thinking import mark_ids
+MARKS = (
+    ("<think>", "</think>"),
+    ("<thinking>", "</thinking>"),
+    ("<thought>", "</thought>"),
+    ("<seed:think>", "</seed:think>"),
+    ("[THINK]", "[/THINK]"),
+    ("<|START_THINKING|>", "<|END_THINKING|>"),
+)
+"""What opens and what closes a block: Qwen, DeepSeek, SmolLM3 and most others; models
+distilled from other makers'; EXAONE Deep; Seed-OSS; Magistral; Command."""
+
+
+class _Vocabulary(Protocol):
+    size: int
+
+    def tokenize(self, text: str, control: bool = False) -> list[int]:
+        """Ids of a text."""
+
+    def piece(self, token_id: int) -> bytes:
+        """UTF-8 bytes of a token."""
+
+
+def mark_ids(vocabulary: _Vocabulary) -> tuple[int, ...]:
+    """The tokens, each a mark of its own, that open or close a block."""
+    found = (vocabulary.tokenize(mark, control=True) for both in MARKS for mark in both)
+    return tuple(sorted({ids[0] for ids in found if len(ids) == 1}))
+
+
+def closing(words: str) -> str:
+    """What closes a block that `words` end in; empty where they end in none."""
+    for opening, end in MARKS:
+        _, opened, thoughts = words.rpartition(opening)
+        if opened and end not in thoughts:
+            return ("" if thoughts.endswith("\n") else "\n") + f"\n{end}\n\n"
+    return ""
+
+
+def mentions(template: str) -> bool:
+    """Whether a template is written for a model that thinks aloud."""
+    return any(mark in template for pair in MARKS for mark in pair)
+
 
 NeverDrawn = Callable[[Sequence[int]], Sequence[int] | NDArray[np.intp]]
 """Ids that may not be drawn after these tokens of a text."""
@@ -40,16 +85,6 @@ _TAIL = 24
 def opens_header(text: str) -> bool:
     """Whether a line of a text opens with the header of a mail or of our notes."""
     return _HEADER.search(text) is not None
-
-
-class _Vocabulary(Protocol):
-    size: int
-
-    def tokenize(self, text: str, control: bool = False) -> list[int]:
-        """Ids of a text."""
-
-    def piece(self, token_id: int) -> bytes:
-        """UTF-8 bytes of a token."""
 
 
 class Unwritten:

@@ -2,9 +2,11 @@ import os
 import re
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from importlib import import_module
 from pathlib import Path
 
+import grimp
 import pytest
 
 import personal_store
@@ -46,7 +48,7 @@ SOURCES = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py
             "edge_app personal_store textual httpx requests torch llama_cpp",
         ),
         (
-            "models.running.probe",
+            "models.running.machine",
             "edge_app personal_store textual httpx requests torch",
         ),
         (
@@ -81,6 +83,13 @@ def test_what_really_loads(module, strangers):
     assert done.stdout.split() == []
 
 
+def test_no_files_import_each_other_in_a_circle():
+    """Imports within functions count, too: `prepare` raises with the circle."""
+    graph = grimp.build_graph(*PACKAGES, cache_dir=None)
+    found = {one: graph.find_modules_directly_imported_by(one) for one in graph.modules}
+    TopologicalSorter(found).prepare()
+
+
 def test_no_mail_of_anybody_is_in_the_repository():
     """Only the sample history and small made-up cases may look like a mailbox."""
     listed = subprocess.run(
@@ -104,7 +113,7 @@ def test_one_place_starts_processes():
     found = {
         str(p.relative_to(ROOT)) for p in SOURCES if starting.search(p.read_text())
     }
-    asks_git = "training/start/before.py"
+    asks_git = "training/parent.py"
     # Programs of the person's own, which the app is asked to call.
     outside = "edge_app/tui/outside.py"
     assert found == {"base/python_child.py", asks_git, outside}

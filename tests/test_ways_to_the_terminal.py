@@ -13,18 +13,17 @@ PACKAGES = (
     *("personal_store", "training"),
 )
 AROUND = {
-    "click.prompt": {"models/asking.py"},  # gates the question itself
-    "click.confirm": {"models/asking.py"},
+    "click.prompt": {"models/command_line.py"},  # gates the question itself
+    "click.confirm": {"models/command_line.py"},
     "rich.console.Console": {
-        "edge_app/commands/progress.py",  # bars of ours; the label is gated
+        "edge_app/commands/terminal.py",  # bars of ours; the label is gated
         "edge_app/tui/app.py",  # writes to a gate of its own
-        "training/run/progress.py",  # a line of numbers
+        "training/losses.py",  # a line of numbers
     },
     "decoding_core.foreign_text.ungated": {
-        "edge_app/commands/output.py",  # our own looks
-        "edge_app/commands/progress.py",
+        "edge_app/commands/terminal.py",  # our own looks
         "edge_app/commands/store.py",  # an export into a pipe
-        "training/run/progress.py",
+        "training/losses.py",
     },
     "sys.stdout.buffer": {
         "personal_store/reading/parallel.py"

@@ -31,16 +31,17 @@ from random import Random
 from typing import Any
 
 from models.prompts import Request
-from models.synthetic_writers.grammar import (
+from models.synthetic_writers.examples import Piece, framed, letter, shown
+from models.synthetic_writers.writers import (
+    Writer,
     capitalised,
     grammar,
     habits,
     invented_name,
     named_slots,
+    recipient,
     tidy,
 )
-from models.synthetic_writers.synthetic import Piece, framed, letter, shown
-from models.synthetic_writers.writers import Writer, recipient
 
 TASKS = "email", "review", "post", "note"
 

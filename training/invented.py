@@ -8,22 +8,25 @@ from random import Random
 from typing import Any
 
 from models.prompts import Request
-from models.synthetic_writers import synthetic
 from models.synthetic_writers.examples import (
     TASKS,
     Example,
+    Piece,
     Write,
+    asked,
     example_of,
     found_for,
+    letter,
     past_of,
     piece_of,
+    said,
     with_history,
 )
-from models.synthetic_writers.grammar import Filling, grammar
-from models.synthetic_writers.synthetic import Piece, asked, letter, said
 from models.synthetic_writers.writers import (
+    Filling,
     Writer,
     common_writer,
+    grammar,
     new_writer,
     recipient,
     styled,
@@ -185,7 +188,7 @@ def synthetic_examples(
         task = rng.choice(_EVERYDAY_TASKS if everyday_task else TASKS)
         if rng.random() >= private:
             own = rng.random() < own_way
-            writer = _met(rng, _QUIET_PLAIN) if own else synthetic.common_writer(rng)
+            writer = _met(rng, _QUIET_PLAIN) if own else common_writer(rng)
             piece = write(writer, rng, task)
             yield Example(piece.request, [], piece.text)
         elif rng.random() < _NOTES:
@@ -198,7 +201,7 @@ def synthetic_examples(
 
 def _met(rng: Random, quiet: float = _QUIET) -> Writer:
     """A writer as training meets them: often without a pet phrase."""
-    writer = synthetic.new_writer(rng)
+    writer = new_writer(rng)
     return replace(writer, pet="") if rng.random() < quiet else writer
 
 

@@ -8,11 +8,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from models.chat import ChatTemplate, prompt_ids
-from models.excerpts import PromptPacker
+from models.chat import ChatTemplate, PromptPacker, prompt_ids
 from models.prompts import Message
-from models.synthetic_writers import synthetic
-from models.synthetic_writers.examples import Example
+from models.synthetic_writers.examples import Example, pieces
+from models.synthetic_writers.writers import new_writer
 from training import texts as real
 
 SPECIALS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|fim_pad|>")
@@ -73,9 +72,9 @@ def train(folder: Path, path: Path, size: int, shards: int, seed: int = 0) -> No
                 yield text.text
         rng = Random(seed)
         for _ in range(_WRITERS):
-            writer = synthetic.new_writer(rng)
+            writer = new_writer(rng)
             for task in ("email", "email", "email", "review"):
-                for piece in synthetic.pieces(writer, rng, task, 1):
+                for piece in pieces(writer, rng, task, 1):
                     yield f"{piece.request.text}\n{piece.text}"
 
     train_on(texts(), path, size)

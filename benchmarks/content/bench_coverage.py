@@ -33,8 +33,8 @@ from decoding_core.settings import MethodSettings
 from edge_app.commands.terminal import Progress, stoppable
 from edge_app.evaluation.figures import Estimate, Resamples
 from edge_app.evaluation.tables import aligned
+from models.command_line import Command
 from models.files import locate
-from models.lazy_commands import Command
 
 if TYPE_CHECKING:
     from benchmarks.content.judging import Judged

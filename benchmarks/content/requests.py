@@ -33,8 +33,7 @@ from edge_app.evaluation.cases import History, passage
 from edge_app.retrieval.context import PromptBuilder, Prompts, Searchable, find_passages
 from models.folders import state_folder
 from models.prompts import TASKS, Request
-from models.synthetic_writers.examples import texts_of_unseen_writer
-from models.synthetic_writers.synthetic import Piece
+from models.synthetic_writers.examples import Piece, texts_of_unseen_writer
 from personal_store import Passage
 
 EVERYDAY = Path(__file__).with_name("everyday.toml")

@@ -28,7 +28,7 @@ from benchmarks.load.devices import (
     write_all,
 )
 from benchmarks.options import AT_LEAST_ONE, NEW_FILE, NONE_OR_MORE, flag, option
-from models.lazy_commands import Command
+from models.command_line import Command
 
 FACTOR = 2.0
 """Most that a flood may raise another user's p95, against a quiet server."""

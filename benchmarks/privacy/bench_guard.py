@@ -15,7 +15,7 @@ from edge_app.evaluation.cases import Case
 from edge_app.evaluation.tables import aligned
 from edge_app.privacy.guard.gate import Report, check
 from edge_app.privacy.guard.history import index_of
-from models.lazy_commands import Command
+from models.command_line import Command
 from personal_store import Passage
 
 _TEXTS = 2

@@ -29,8 +29,8 @@ from decoding_core.errors import InvalidSettingsError, StoppedError
 from decoding_core.foreign_text import one_line
 from edge_app.commands.terminal import STOPPED, Progress, note, stoppable
 from edge_app.config.settings import read_settings
+from models.command_line import Command
 from models.folders import state_folder
-from models.lazy_commands import Command
 
 if TYPE_CHECKING:
     from benchmarks.privacy.device import Condition

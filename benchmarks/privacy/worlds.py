@@ -15,8 +15,7 @@ from stdnum import iban, luhn
 from benchmarks.privacy.attack import Seen
 from edge_app.evaluation.cases import CasesError, History, passage, read_files
 from models.prompts import Request
-from models.synthetic_writers.examples import texts_of_unseen_writer
-from models.synthetic_writers.synthetic import Piece
+from models.synthetic_writers.examples import Piece, texts_of_unseen_writer
 from personal_store import Passage
 
 _FIRST_DAY = datetime(2024, 1, 1, 12, tzinfo=UTC)

@@ -31,8 +31,8 @@ from decoding_core.settings import FIXED_LENGTH, MethodSettings
 from edge_app.commands.terminal import STOPPED, Progress, note, stoppable
 from edge_app.config.settings import read_settings
 from edge_app.retrieval import personalisation
+from models.command_line import Command
 from models.folders import state_folder
-from models.lazy_commands import Command
 
 if TYPE_CHECKING:
     from benchmarks.quality.arms import Arm

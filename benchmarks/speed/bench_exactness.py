@@ -7,8 +7,8 @@ from statistics import median
 
 import click
 
+from models.command_line import Command
 from models.files import ROLES, locate
-from models.lazy_commands import Command
 from models.running.interface import SlotEngine
 from models.running.loading import load_model
 from models.running.settings import EngineSettings

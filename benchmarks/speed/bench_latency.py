@@ -25,8 +25,8 @@ from edge_app.decoding.events import Event, Settled
 from edge_app.service.requests import ServiceConfig, WriteRequest
 from edge_app.service.service import WritingService
 from edge_app.tui.app import SpecSteerApp
+from models.command_line import Command
 from models.files import locate
-from models.lazy_commands import Command
 from models.prompts import Request
 from models.running.interface import TextSlots
 from models.running.loading import load_model

@@ -46,8 +46,8 @@ from edge_app.commands.terminal import Progress
 from edge_app.evaluation import tables
 from edge_app.retrieval.context import PromptBuilder, Prompts
 from edge_app.sample import make_ready
+from models.command_line import Command
 from models.files import locate
-from models.lazy_commands import Command
 from models.prompts import Request
 from models.running.settings import usable_cores
 from personal_store import Store

@@ -19,7 +19,7 @@ from benchmarks.intervals import wilson
 from benchmarks.options import FILE, NONE_OR_MORE, option
 from decoding_core.foreign_text import legible
 from edge_app.evaluation.cases import CasesError
-from models.lazy_commands import Command
+from models.command_line import Command
 from personal_store.cleaning.cleaning import clean_mail
 from personal_store.cleaning.markup import visible
 from personal_store.mail.mail import Mail

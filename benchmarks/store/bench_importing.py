@@ -17,7 +17,7 @@ import click
 
 from benchmarks.options import AT_LEAST_ONE, flag, option
 from benchmarks.store.takeout import ME, mailbox_file
-from models.lazy_commands import Command
+from models.command_line import Command
 from personal_store import Store, import_source
 from personal_store.reading import parallel
 

@@ -23,7 +23,7 @@ from base import python_child
 from benchmarks.options import AT_LEAST_ONE, NONE_OR_MORE, SEED, option
 from benchmarks.store.takeout import Prose
 from edge_app.commands.terminal import Progress
-from models.lazy_commands import Command
+from models.command_line import Command
 from personal_store import Store
 from personal_store.database.transactions import immediate
 from personal_store.search.derived import OWN_TEXTS, refresh

@@ -21,8 +21,8 @@ from cloud_api.engine.models import ModelOptions, StockAddress
 from cloud_api.errors import ServerError
 from decoding_core.errors import DecodingError, InvalidSettingsError, ModelError
 from decoding_core.foreign_text import one_line
+from models.command_line import Command
 from models.folders import state_folder
-from models.lazy_commands import Command
 
 _PRIVATE = ("cloud*", "people*", "engine-*")
 """What is the server's in the state folder, which may hold other things as well."""
@@ -106,8 +106,7 @@ def _models(wanted: ModelOptions) -> str:
 
 def _memory(wanted: ModelOptions) -> str:
     """Whether the models and the caches of all texts fit into this machine."""
-    from models.local.describing import describe
-    from models.local.memory import LONGEST_TEXT, machine_memory
+    from models.local.describing import LONGEST_TEXT, describe, machine_memory
 
     paths = [one for one in (wanted.generalist, wanted.base) if isinstance(one, Path)]
     if not paths:

@@ -32,9 +32,8 @@ from cloud_api.people import (
 )
 from decoding_core.foreign_text import one_line
 from decoding_core.pairing import Invitation
-from models.asking import confirm
+from models.command_line import Command, Group, confirm
 from models.folders import state_folder
-from models.lazy_commands import Command, Group
 
 
 def open_people() -> People:

@@ -17,9 +17,9 @@ from cloud_api.engine.models import ModelOptions, StockAddress
 from cloud_api.settings import FILE_NAME, PREFIX, printed, read_file
 from cloud_api.settings import FILE_NAME as SETTINGS_FILE
 from decoding_core.errors import InvalidSettingsError
+from models.command_line import Command
 from models.files import find, locate
 from models.folders import state_folder
-from models.lazy_commands import Command
 from models.running.settings import DEVICES, PRECISIONS, EngineSettings
 
 _LONGEST_TOKEN = 4096

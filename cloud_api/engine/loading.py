@@ -38,7 +38,7 @@ def load_models(options: ModelOptions, progress: LoadProgress | None = None) -> 
     # An engine costs a second to import; the server must listen before that.
     from models.running.interface import check_one_vocabulary
     from models.running.loading import load_model
-    from models.running.threads import fit_threads
+    from models.running.machine import fit_threads
 
     progress = progress or LoadProgress()
     settings = replace(options.engine, kv_tokens=options.kv_tokens)

@@ -76,7 +76,7 @@ def connect_models(options: ModelOptions, generalist: StockAddress) -> Models:
         return _models(large, small, names)
     if local is None:
         return _models(large, None, names)
-    from models.running.threads import fit_threads
+    from models.running.machine import fit_threads
 
     length = min(large.context_length, local.context_length)
     texts: TextSlots = local.open(options.slots, length, owns_model=True)

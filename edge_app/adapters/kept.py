@@ -29,7 +29,7 @@ from base.owner_only import make_folder, write_whole
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.foreign_text import one_line
 from models.folders import state_folder
-from models.running.adapter import ADAPTER_FILE
+from models.running.settings import ADAPTER_FILE
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _ABOUT, _CHECKPOINT = "adapter.json", "training.pt"

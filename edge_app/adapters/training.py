@@ -32,8 +32,7 @@ from edge_app.retrieval.context import (
     RetrievalContext,
     RetrievalQuery,
 )
-from models.adapters.gguf_lora import write_lora
-from models.adapters.recipe import AdapterRecipe, Lesson
+from models.adapters.lora import AdapterRecipe, Lesson, write_lora
 from models.running.interface import Model
 from models.running.loading import load_model
 from models.running.settings import EngineSettings

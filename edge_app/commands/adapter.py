@@ -25,7 +25,7 @@ from edge_app.commands.options import assume_yes, confirmed, filtering
 from edge_app.commands.terminal import STOPPED, Progress, echo_json, note, stoppable
 from edge_app.config.settings import read_settings, sample_store_path, store_path
 from edge_app.sample import make_ready
-from models.lazy_commands import Group
+from models.command_line import Group
 from personal_store import Store
 from personal_store.database.encryption import is_encrypted
 
@@ -133,7 +133,7 @@ def train_command(**chosen: Any) -> None:
         train_adapter,
     )
     from edge_app.commands.service_config import service_config
-    from models.adapters.recipe import AdapterRecipe
+    from models.adapters.lora import AdapterRecipe
 
     settings = read_settings()
     adapter = named(chosen["name"] or (_SAMPLE if chosen["sample"] else _NAME))

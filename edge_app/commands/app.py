@@ -27,7 +27,7 @@ from edge_app.tui.app import SpecSteerApp, run_app
 from edge_app.tui.journal import JournalFolder
 from edge_app.tui.preferences import Preferences
 from models.folders import state_folder
-from models.local.pulled import PullUnderWay, pulls_under_way
+from models.local.finding import PullUnderWay, pulls_under_way
 from models.prompts import Request
 from personal_store.database import keys
 from personal_store.database.connecting import holds_own_texts

@@ -22,8 +22,7 @@ from edge_app.commands.options import (
 from edge_app.commands.service_config import detokenizers
 from edge_app.commands.terminal import Progress, note
 from edge_app.config.settings import ledger_path, store_path
-from models.asking import confirm
-from models.lazy_commands import Command
+from models.command_line import Command, confirm
 from personal_store import Store
 from personal_store.lifecycle.forgetting import (
     UNTIDY,

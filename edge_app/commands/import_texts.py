@@ -20,8 +20,7 @@ from edge_app.service.import_plan import (
     planned,
     unread,
 )
-from models.asking import ask_secret, confirm
-from models.lazy_commands import Command
+from models.command_line import Command, ask_secret, confirm
 from personal_store import ImportReport, Store, importers
 from personal_store.errors import SourceError
 from personal_store.extras import how_to_install

@@ -35,7 +35,7 @@ from edge_app.config.settings import (
 )
 from edge_app.retrieval import personalisation
 from edge_app.sample import make_ready
-from models.lazy_commands import Command
+from models.command_line import Command
 from personal_store import Store
 
 if TYPE_CHECKING:

@@ -44,22 +44,29 @@ from edge_app.config.settings import (
     write_paired,
 )
 from edge_app.privacy.ledger import Ledger
-from models.catalogue import HubModel, cards, hub_models
+from models.command_line import Command, Group
+from models.files import HubModel, cards, hub_models
 from models.folders import state_folder
-from models.lazy_commands import Command, Group
-from models.local.describing import ModelDescription, describe, first_difference
-from models.local.finding import FoundModel, found_models, resolve
-from models.local.memory import machine_memory, pair_memory
-from models.local.pulled import (
+from models.local.describing import (
+    ModelDescription,
+    describe,
+    first_difference,
+    machine_memory,
+    pair_memory,
+)
+from models.local.finding import (
+    FoundModel,
     check_pulled,
     folder_of,
+    found_models,
     pulled_folder,
     read_note,
     remove_pulled,
+    resolve,
 )
 
 if TYPE_CHECKING:
-    from models.hub.pulling import Offer
+    from models.local.pulling import Offer
 
 _PAIR = options.with_options(
     click.argument("small", metavar="SMALL", shell_complete=complete_models),
@@ -179,7 +186,7 @@ def pull(names: tuple[str, ...], yes: bool) -> None:
     HF_ENDPOINT names another hub than Hugging Face, HF_TOKEN holds a token for private
     and gated models. docs/privacy.md says what the hub is told.
     """
-    from models.hub import pulling
+    from models.local import pulling
 
     for name in names:
         if name in {card.name for card in cards()}:
@@ -297,7 +304,7 @@ def _texts(opened: ExitStack, *, sample: bool) -> tuple[Any, str]:
 
 
 def _offer(name: str, known: HubModel | None) -> Offer:
-    from models.hub.pulling import ask_hub
+    from models.local.pulling import ask_hub
 
     if known is None:
         repository, file = "/".join(name.split("/")[:2]), "/".join(name.split("/")[2:])

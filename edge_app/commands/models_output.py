@@ -13,17 +13,16 @@ import click
 from decoding_core.errors import ContextFullError
 from decoding_core.foreign_text import one_line
 from edge_app.commands.terminal import note
-from models.catalogue import HubModel, KnownPair, hub_models, known_pairs
-from models.local.describing import ModelDescription
-from models.local.finding import FoundModel
-from models.local.memory import (
+from models.files import HubModel, KnownPair, hub_models, known_pairs
+from models.local.describing import (
     LONGEST_TEXT,
     TEXTS_OF_A_SERVER,
     MachineMemory,
+    ModelDescription,
     machine_memory,
     pair_memory,
 )
-from models.local.pulled import folder_of
+from models.local.finding import FoundModel, folder_of
 from models.running.settings import usable_cores
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from click.shell_completion import CompletionItem
 from decoding_core.foreign_text import one_line
 from edge_app.commands.terminal import Progress, note
 from edge_app.config.settings import GuardMode, store_path
-from models.asking import confirm
+from models.command_line import confirm
 from personal_store import Store
 from personal_store.errors import StoreError
 from personal_store.lifecycle.selectors import Outline, Which, outlines

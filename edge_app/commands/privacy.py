@@ -25,7 +25,7 @@ from edge_app.privacy.guard.gate import Report, check
 from edge_app.privacy.guard.history import index_of_store
 from edge_app.privacy.ledger import read_spent, spent_path
 from edge_app.privacy.reading import Sending, in_words, last_text, plain, sendings
-from models.lazy_commands import Command, Group
+from models.command_line import Command, Group
 from models.prompts import Request
 from personal_store import Store
 

@@ -20,9 +20,8 @@ from decoding_core.errors import DecodingError, InvalidSettingsError
 from decoding_core.foreign_text import one_line
 from edge_app.commands.terminal import note
 from edge_app.config.settings import Settings, read_settings, store_path
-from models.asking import confirm
+from models.command_line import Command, confirm
 from models.folders import WRITER_VARIABLE, WRITERS, state_folder
-from models.lazy_commands import Command
 from personal_store import Store
 from personal_store.database import keys
 from personal_store.errors import StoreError
@@ -71,7 +70,7 @@ def _say(name: str, words: str, *, sound: bool) -> None:
 
 
 def _library(_: Settings) -> str:
-    from models.engines.llama_cpp import load_library
+    from models.running.llama_library import load_library
 
     library = load_library()
     features = library.llama_print_system_info().decode().replace(" = 1", "")
@@ -79,13 +78,13 @@ def _library(_: Settings) -> str:
 
 
 def _accelerator(settings: Settings) -> str:
-    from models.running.accelerators import describe_accelerators
+    from models.running.machine import describe_accelerators
 
     return describe_accelerators(settings.engine_settings())
 
 
 def _extra_buffers(_: Settings) -> str:
-    from models.running.probe import probe
+    from models.running.machine import probe
 
     answer = probe()
     return f"{'on' if answer.works else 'off'}: {answer.reason}"
@@ -93,9 +92,9 @@ def _extra_buffers(_: Settings) -> str:
 
 def _models(settings: Settings) -> str:
     from edge_app.commands.service_config import service_config
-    from models.catalogue import cards
     from models.chat import describe_template
-    from models.local.pulled import check_pulled
+    from models.files import cards
+    from models.local.finding import check_pulled
     from models.running.interface import check_one_vocabulary
     from models.running.loading import load_model
 
@@ -119,7 +118,7 @@ def _models(settings: Settings) -> str:
 
 def _threads(settings: Settings) -> str:
     from edge_app.commands.service_config import service_config
-    from models.running.threads import describe_threads
+    from models.running.machine import describe_threads
 
     if settings.threads is not None:
         return f"{settings.threads} a model, as settings.toml says"

@@ -25,8 +25,8 @@ from edge_app.commands.terminal import note, stoppable
 from edge_app.config.sealed import read_file, write_file
 from edge_app.config.settings import Settings, read_settings, store_path
 from edge_app.service.requests import WriteRequest
+from models.command_line import Command
 from models.folders import state_folder
-from models.lazy_commands import Command
 from models.prompts import TASKS, Request
 
 PORT = 8777

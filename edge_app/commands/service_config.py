@@ -30,7 +30,7 @@ from edge_app.service.requests import ServiceConfig
 from edge_app.transport import Cadence, is_this_machine
 from models.files import find, locate
 from models.folders import state_folder
-from models.running.adapter import PersonalAdapter
+from models.running.settings import PersonalAdapter
 
 if TYPE_CHECKING:
     from edge_app.privacy.reading import Detokenize

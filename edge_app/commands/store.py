@@ -33,9 +33,8 @@ from edge_app.config.settings import (
     store_path,
 )
 from edge_app.privacy.ledger import SPENT, reseal, spent_path
-from models.asking import ask_secret
+from models.command_line import Group, ask_secret
 from models.folders import state_folder
-from models.lazy_commands import Group
 from personal_store import Store, StoreError
 from personal_store.database.copies import back_up, backup_path
 from personal_store.errors import faults

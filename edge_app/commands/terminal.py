@@ -18,7 +18,7 @@ import click
 
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.foreign_text import escaped_json, legible, one_line, ungated
-from models.asking import ask_secret
+from models.command_line import ask_secret
 from personal_store.database import keys
 from personal_store.ingest.guards import in_words
 

@@ -36,9 +36,8 @@ from edge_app.decoding.events import Event, Notice
 from edge_app.privacy.ledger import read_ledger
 from edge_app.retrieval.context import title
 from edge_app.sample import make_ready
-from models.asking import confirm
+from models.command_line import Command, Group, confirm
 from models.folders import state_folder
-from models.lazy_commands import Command, Group
 from personal_store import Passage, Store, StoreError
 from personal_store.extras import how_to_add
 from personal_store.ingest.guards import in_words

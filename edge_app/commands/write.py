@@ -45,8 +45,7 @@ from edge_app.retrieval import personalisation
 from edge_app.retrieval.naming import parted
 from edge_app.service.answering import LONGEST_LETTER, sender_of
 from edge_app.service.requests import MayLeave, WriteRequest
-from models.asking import choose, confirm
-from models.lazy_commands import Command, shows_all
+from models.command_line import Command, choose, confirm, shows_all
 from models.prompts import TASKS, Request
 from personal_store import Store
 from personal_store.search.ranking import is_to

@@ -17,7 +17,7 @@ from statistics import median
 from typing import Literal
 
 from decoding_core.messages import Origin, TokenBlock
-from models.thinking import MARKS
+from models.never_drawn import MARKS
 
 FinishReason = Literal["end", "length", "stopped", "full", "refused"]
 """The model ended the text; it reached the limit; the person stopped; no room; the

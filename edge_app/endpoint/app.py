@@ -40,21 +40,16 @@ from decoding_core.errors import (
 from decoding_core.foreign_text import one_line
 from edge_app.decoding.events import Emit, Event, Finished, Notice, Settled
 from edge_app.service.requests import WriteRequest
-from models.openai_api.answers import (
+from models.openai_answers import (
     FinishReason,
+    StopFinder,
+    TextResponse,
     Usage,
     described_model,
     error_body,
     model_list,
 )
-from models.openai_api.responding import TextResponse
-from models.openai_api.schemas import (
-    ChatBody,
-    CompletionBody,
-    InvalidBodyError,
-    read_body,
-)
-from models.openai_api.stop_finder import StopFinder
+from models.openai_bodies import ChatBody, CompletionBody, InvalidBodyError, read_body
 from models.prompts import TASKS
 from models.prompts import Request as Brief
 from personal_store.errors import StoreError

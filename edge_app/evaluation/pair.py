@@ -31,11 +31,10 @@ from edge_app.retrieval.context import (
 from edge_app.service.profiles import Profiler, summariser
 from models.chat import render
 from models.prompts import Message
-from models.running.adapter import PersonalAdapter
 from models.running.interface import Model, SlotEngine, check_one_vocabulary
 from models.running.loading import load_model
-from models.running.settings import EngineSettings
-from models.running.threads import fit_threads
+from models.running.machine import fit_threads
+from models.running.settings import EngineSettings, PersonalAdapter
 
 _MOST_ROWS = 128
 _MOST_LOGITS = 1 << 22

@@ -15,8 +15,7 @@ from typing import Protocol
 from decoding_core.errors import ContextFullError
 from edge_app.decoding.events import Source
 from edge_app.retrieval.naming import called, parted, readdressed
-from models.chat import ChatTemplate, prompt_ids
-from models.excerpts import PromptPacker, Tokenize
+from models.chat import ChatTemplate, PromptPacker, Tokenize, prompt_ids
 from models.prompts import Request, public_messages
 from personal_store import Passage
 

@@ -13,8 +13,7 @@ from edge_app.decoding.events import HeldBack, Source
 from edge_app.privacy.budget import PrivacyLimits
 from edge_app.retrieval import personalisation
 from models.prompts import Request
-from models.running.adapter import PersonalAdapter
-from models.running.settings import EngineSettings
+from models.running.settings import EngineSettings, PersonalAdapter
 
 MayLeave = Literal["no", "once", "always"]
 """What a person says of what the guard found: it stays on the device, it leaves in this

@@ -74,8 +74,8 @@ from edge_app.transport.verifier import CloudVerifier
 from models.never_drawn import NeverDrawn
 from models.running.interface import Model, TextScorer, TextSlots
 from models.running.loading import load_model, load_reranker
+from models.running.machine import fit_threads
 from models.running.settings import default_threads
-from models.running.threads import fit_threads
 from personal_store import Passage, Store
 from personal_store.ingest.unfinished import Unfinished, dismiss, unfinished
 

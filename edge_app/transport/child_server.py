@@ -25,8 +25,8 @@ from decoding_core.errors import (
     StoppedError,
 )
 from edge_app.transport.client import Connection
+from models.running.machine import threads_beside
 from models.running.settings import EngineSettings
-from models.running.threads import threads_beside
 
 _START_SECONDS = 120.0
 _STOP_SECONDS = 5.0

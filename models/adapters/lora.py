@@ -1,19 +1,71 @@
-"""A low-rank change of a model's weights: W + scale * alpha / rank * B A.
+"""Low-rank changes of a model's weights: W + scale * alpha / rank * B A.
 
-`Lora` holds the matrices in the order of rows that Hugging Face has. llama.cpp's files
-of the architecture `llama` hold the rows of the query and key matrices in another one,
-as its rotation pairs neighbours where theirs pairs halves; `permuted` goes there and
-`unpermuted` back.
-"""
+`Lora` holds the matrices in Hugging Face's order of rows. llama.cpp's files of the
+architecture `llama` hold the rows of the query and key matrices in another order, as
+its rotation pairs neighbours instead of halves. A GGUF file that llama.cpp would end
+the process on, or read otherwise than its writer meant, is refused here first."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from base.owner_only import create
+from decoding_core.errors import InvalidSettingsError, ModelError, ModelNotFoundError
+from decoding_core.foreign_text import one_line
+from models.gguf_header import FLOAT, STRING, GGUFLayout, TensorInfo, read_layout
+
+Ids = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """A text to be learnt."""
+
+    prompts: tuple[Ids, ...]
+    """What may stand before it; one for each pass, in turn."""
+    text: Ids
+
+
+@dataclass(frozen=True, slots=True)
+class AdapterRecipe:
+    """How an adapter is trained."""
+
+    rank: int = 8
+    alpha: float = 16.0
+    """The change counts alpha / rank."""
+    passes: int = 5
+    """How often each text is read."""
+    batch: int = 4
+    """Texts a step."""
+    rate: float = 1e-3
+    """Of AdamW; it rises for a few steps and falls to zero."""
+    seed: int = 0
+    """Of the beginning, and of the order of the texts."""
+    precision: str = "float32"
+    """Of the model's weights while they are read: `float32` or `bfloat16`."""
+
+    def __post_init__(self) -> None:
+        for name, value, highest in (
+            ("rank", self.rank, 512),
+            ("passes", self.passes, 1000),
+            ("batch", self.batch, 1024),
+        ):
+            if not 1 <= value <= highest:
+                raise InvalidSettingsError(
+                    f"{name} must lie between 1 and {highest}, not {value}"
+                )
+        for name, number in (("alpha", self.alpha), ("rate", self.rate)):
+            if not (math.isfinite(number) and number > 0):
+                raise InvalidSettingsError(f"{name} must be above 0, not {number}")
+
 
 Matrix = NDArray[np.float32]
 
@@ -112,3 +164,209 @@ def _rotated(weight: str, architecture: str, heads: Heads) -> int:
     if weight.endswith(".attn_q.weight"):
         return heads.query
     return heads.key if weight.endswith(".attn_k.weight") else 0
+
+
+_NUMBERS: dict[int, np.dtype[Any]] = {
+    0: np.dtype("<f4"),
+    1: np.dtype("<f2"),
+    30: np.dtype("<u2"),
+}
+"""ggml's float32, float16 and bfloat16; the last as its bits."""
+_BFLOAT16 = 30
+_A, _B = ".lora_a", ".lora_b"
+_SCALED_BY = "adapter.lora.alpha"
+_STRINGS = ("general.type", "general.architecture", "adapter.type")
+_LARGEST = 4 << 30
+"""Bytes of all tensors; the largest models' adapters take a tenth of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoraFile:
+    """What a LoRA's file says before its numbers are read."""
+
+    path: Path
+    architecture: str
+    alpha: float
+    """0 where the file leaves the strength to the scale alone."""
+    pairs: Mapping[str, tuple[TensorInfo, TensorInfo]]
+    """A (in, rank) and B (rank, out), in ggml's order, by the weight they change."""
+
+    @property
+    def rank(self) -> int:
+        """That of the first pair."""
+        return next(iter(self.pairs.values()))[0].shape[1]
+
+
+def read_file(path: Path) -> LoraFile:
+    """What the LoRA at `path` changes, checked as far as the file itself tells.
+
+    Raises:
+        ModelNotFoundError: there is no such file.
+        ModelError: it is damaged, or no plain LoRA.
+    """
+    if not path.is_file():
+        raise ModelNotFoundError(
+            f"there is no adapter at {path}; 'specsteer lab adapter list' shows yours"
+        )
+    with path.open("rb") as file:
+        if file.read(4) != b"GGUF":
+            raise ModelError(f"{path} is not a GGUF file")
+    layout = read_layout(path)
+    values = layout.values
+    for name in _STRINGS:
+        if layout.kinds.get(name, STRING) != STRING:
+            raise ModelError(f"{path} is damaged: its '{name}' is no text")
+    if values.get("general.type") != "adapter" or values.get("adapter.type") != "lora":
+        raise ModelError(
+            f"{path} is no LoRA; 'specsteer lab adapter train' makes one, and "
+            "llama.cpp's convert_lora_to_gguf.py turns one of Hugging Face's into a "
+            "GGUF file"
+        )
+    if "adapter.alora.invocation_tokens" in values:
+        raise ModelError(f"{path} is a LoRA that begins in mid-text: not known here")
+    alpha = values.get(_SCALED_BY, 0.0)
+    if layout.kinds.get(_SCALED_BY, FLOAT) != FLOAT or not math.isfinite(alpha):
+        raise ModelError(f"{path} is damaged: its '{_SCALED_BY}' is no number")
+    architecture = str(values.get("general.architecture", ""))
+    return LoraFile(path, architecture, float(alpha), _pairs(path, layout))
+
+
+def check_fits(lora: LoraFile, model: GGUFLayout, name: str) -> None:
+    """Raise ModelError unless a LoRA changes matrices that the model of that name has.
+
+    llama.cpp would load some that do not fit, and end the process when it computes.
+    """
+    theirs = str(model.values.get("general.architecture", ""))
+    if lora.architecture != theirs:
+        raise ModelError(
+            f"{lora.path} was made for a model of the architecture "
+            f"'{one_line(lora.architecture)[:40]}', and {name} is of '{theirs}': train "
+            "one for this model; --lora off writes without"
+        )
+    for weight, (a, b) in lora.pairs.items():
+        matrix = model.tensors.get(weight)
+        if matrix is None or matrix.shape != (a.shape[0], b.shape[1]):
+            raise ModelError(
+                f"{lora.path} was made for another model than {name}: its "
+                f"'{one_line(weight)}' fits no weight there; train one for this "
+                "model; --lora off writes without"
+            )
+
+
+def read_lora(path: Path, heads: Heads | None = None) -> Lora:
+    """The LoRA at `path` with its numbers, in Hugging Face's order of rows where the
+    model's heads are given.
+
+    Raises:
+        ModelError: as `read_file`; or a number is none, or changes no layer's matrix.
+    """
+    file = read_file(path)
+    matrices: dict[str, tuple[Matrix, Matrix]] = {}
+    ranks = {pair[0].shape[1] for pair in file.pairs.values()}
+    if len(ranks) > 1:
+        raise ModelError(f"{path} has matrices of several ranks: not known here")
+    with path.open("rb") as source:
+        for weight, pair in file.pairs.items():
+            module = module_name(weight)
+            if module is None:
+                raise ModelError(f"{path} changes '{one_line(weight)}': not known here")
+            a, b = (_numbers(source, tensor) for tensor in pair)
+            if not (np.isfinite(a).all() and np.isfinite(b).all()):
+                raise ModelError(f"{path} is damaged: it holds what is no number")
+            if heads is not None:
+                count = heads.query if "attn_q" in weight else heads.key
+                if len(b) % (2 * count) and file.architecture == "llama":
+                    raise ModelError(f"{path} does not fit the heads of this model")
+                b = unpermuted(weight, b, file.architecture, heads)
+            matrices[module] = a, b
+    return Lora(file.alpha or float(file.rank), file.rank, matrices)
+
+
+def check_numbers(file: LoraFile) -> None:
+    """Raise ModelError where a LoRA holds what is no number."""
+    with file.path.open("rb") as source:
+        for pair in file.pairs.values():
+            for tensor in pair:
+                if not np.isfinite(_numbers(source, tensor)).all():
+                    raise ModelError(
+                        f"{file.path} is damaged: it holds what is no number"
+                    )
+
+
+def write_lora(
+    path: Path, lora: Lora, architecture: str, heads: Heads, name: str
+) -> None:
+    """Write a private GGUF file that llama.cpp reads, whole or not at all; the LoRA
+    changes matrices of layers alone."""
+    import gguf  # with the extra that trains
+
+    part = path.with_name(f"{path.name}.part")
+    part.unlink(missing_ok=True)
+    create(part).close()  # private, and gguf leaves that as it is
+    writer = gguf.GGUFWriter(part, architecture)
+    writer.add_type("adapter")
+    writer.add_name(name)
+    writer.add_string("adapter.type", "lora")
+    writer.add_float32(_SCALED_BY, lora.alpha)
+    for module, (a, b) in sorted(lora.matrices.items()):
+        weight = gguf_name(module)
+        assert weight is not None, module
+        rows = permuted(weight, b, architecture, heads)
+        writer.add_tensor(weight + _A, np.ascontiguousarray(a, np.float32))
+        writer.add_tensor(weight + _B, np.ascontiguousarray(rows, np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    part.replace(path)
+
+
+def _pairs(path: Path, layout: GGUFLayout) -> dict[str, tuple[TensorInfo, TensorInfo]]:
+    """A and B of each weight; raises ModelError for whatever is not both, two matrices
+    that fit together, of numbers, within the file."""
+    found: dict[str, dict[str, TensorInfo]] = {}
+    held = 0
+    for name, tensor in layout.tensors.items():
+        weight, kind = name[: -len(_A)], name[-len(_A) :]
+        if kind not in (_A, _B) or not weight.endswith(".weight"):
+            raise ModelError(
+                f"{path} is no plain LoRA: it holds '{one_line(name)}' besides pairs "
+                "of matrices"
+            )
+        number = _NUMBERS.get(tensor.kind)
+        if number is None or len(tensor.shape) != 2 or min(tensor.shape) < 1:
+            raise ModelError(
+                f"{path}: '{one_line(name)}' is no matrix of float32, float16 or "
+                "bfloat16"
+            )
+        size = tensor.shape[0] * tensor.shape[1] * number.itemsize
+        held += size
+        if tensor.offset + size > layout.size or held > _LARGEST:
+            raise ModelError(
+                f"{path} is damaged: it ends before '{one_line(name)}' does"
+            )
+        found.setdefault(weight, {})[kind] = tensor
+    pairs = {}
+    for weight, pair in found.items():
+        fits = len(pair) == 2 and pair[_A].shape[1] == pair[_B].shape[0]
+        if not fits or weight == "token_embd.weight":
+            raise ModelError(
+                f"{path} is no plain LoRA: '{one_line(weight)}' lacks two matrices "
+                "that fit together"
+            )
+        pairs[weight] = pair[_A], pair[_B]
+    if not pairs:
+        raise ModelError(f"{path} changes nothing: it holds no matrix")
+    return pairs
+
+
+def _numbers(source: Any, tensor: TensorInfo) -> Matrix:
+    """A tensor's numbers (rows, columns)."""
+    columns, rows = tensor.shape
+    kind = _NUMBERS[tensor.kind]
+    source.seek(tensor.offset)
+    data = np.frombuffer(source.read(rows * columns * kind.itemsize), kind)
+    if tensor.kind == _BFLOAT16:
+        data = (data.astype(np.uint32) << 16).view(np.float32)
+    numbers: Matrix = data.astype(np.float32).reshape(rows, columns)
+    return numbers

@@ -35,8 +35,15 @@ import transformers
 
 from base.owner_only import write_whole
 from decoding_core.errors import InvalidSettingsError, ModelError, StoppedError
-from models.adapters.lora import ARCHITECTURES, TARGETS, Heads, Lora
-from models.adapters.recipe import AdapterRecipe, Ids, Lesson
+from models.adapters.lora import (
+    ARCHITECTURES,
+    TARGETS,
+    AdapterRecipe,
+    Heads,
+    Ids,
+    Lesson,
+    Lora,
+)
 
 _CLIP = 1.0
 _WARM_UP = 5

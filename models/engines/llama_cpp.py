@@ -6,11 +6,9 @@ Whatever would trip an assertion in C, and so end the process, is checked here f
 from __future__ import annotations
 
 import ctypes
-import os
 import threading
-from collections import deque
 from collections.abc import Callable, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +23,7 @@ from decoding_core.errors import (
 )
 from decoding_core.protocols import Reading
 from decoding_core.sampling import Floats
-from models.adapters.gguf_lora import check_fits, check_numbers, read_file
+from models.adapters.lora import check_fits, check_numbers, read_file
 from models.chat import ChatTemplate
 from models.files import find
 from models.gguf_header import (
@@ -34,19 +32,9 @@ from models.gguf_header import (
     read_layout,
     template_source,
 )
-from models.running.accelerators import layers_on_accelerator
-from models.running.adapter import PersonalAdapter
 from models.running.interface import Model, TextSlots, Vocabulary, is_padding
-from models.running.settings import EngineSettings
-
-os.environ.setdefault("GGML_NO_BACKTRACE", "1")  # else an assertion starts gdb
-if "OMP_WAIT_POLICY" not in os.environ:
-    # libgomp's threads spin while they wait for each other, by default so long that two
-    # models on the same cores took six times as long over their prompts in every third
-    # run (docs/log.md). So many turns are enough within a step.
-    os.environ.setdefault("GOMP_SPINCOUNT", "20000")
-
-import llama_cpp as library
+from models.running.llama_library import last_complaint, load_library
+from models.running.settings import EngineSettings, PersonalAdapter
 
 _BATCH = 512
 """Tokens that one decode reads at most; longer readings take several."""
@@ -58,34 +46,12 @@ _ABORTABLE = 64
 """Tokens from which a decode can be aborted: the callback costs too much on fewer."""
 _NO_ROOM, _ABORTED = 1, 2
 """What `llama_decode` returns, besides 0."""
-_WARNING, _CONTINUED = 3, 5
-"""Levels of llama.cpp's log."""
 _UNUSED = 1 << 1
 """LLAMA_TOKEN_ATTR_UNUSED: what fills an embedding up to a round size."""
 _NO_TEXT = 1 << 0 | 1 << 3
 """LLAMA_TOKEN_ATTR_UNKNOWN and _CONTROL: what a text must not name."""
 _CACHED = {"auto": 1, "float32": 0, "bfloat16": 30}
 """In which type of ggml the cache is kept; usually float16."""
-_complaints: deque[str] = deque(maxlen=8)
-
-
-@library.llama_log_callback  # type: ignore[untyped-decorator]
-def _keep(level: int, text: bytes, _data: Any) -> None:
-    if _WARNING <= level < _CONTINUED:
-        _complaints.append(text.decode("utf-8", "replace").strip())
-
-
-@cache
-def load_library() -> Any:
-    """The low-level API, with its log kept for `last_complaint`, not printed."""
-    library.llama_log_set(_keep, ctypes.c_void_p(0))
-    library.llama_backend_init()
-    return library
-
-
-def last_complaint() -> str:
-    """What llama.cpp last logged as a warning or an error."""
-    return _complaints[-1] if _complaints else "llama.cpp gave no reason"
 
 
 def load(
@@ -124,16 +90,11 @@ class LlamaModel(Model):
         self.path = path
         self.name: str = str(header.get("general.name") or path.stem)
         self._library = load_library()
-        extra_buffers = self.settings.extra_buffers
-        if extra_buffers is None:
-            # The probe runs a model in a child process, with this module.
-            from models.running.probe import extra_buffers_work
-
-            extra_buffers = extra_buffers_work()
         parameters = self._library.llama_model_default_params()
-        self.gpu_layers = layers_on_accelerator(self.settings)
+        # Neither is used unless `running.loading` found that it works here.
+        self.gpu_layers = self.settings.gpu_layers or 0
         parameters.n_gpu_layers = self.gpu_layers
-        parameters.use_extra_bufts = extra_buffers
+        parameters.use_extra_bufts = bool(self.settings.extra_buffers)
         # Called for every tensor, so often a load can be given up. The name keeps the
         # callback alive until the load is over.
 

@@ -30,7 +30,6 @@ from decoding_core.foreign_text import one_line
 from decoding_core.protocols import LogitRows, Reading
 from decoding_core.sampling import Floats, Ids
 from models.chat import ChatTemplate
-from models.running.adapter import PersonalAdapter
 from models.running.interface import (
     Model,
     TextSlots,
@@ -38,7 +37,7 @@ from models.running.interface import (
     is_padding,
     padding_name,
 )
-from models.running.settings import EngineSettings
+from models.running.settings import EngineSettings, PersonalAdapter
 
 os.environ.setdefault("TQDM_DISABLE", "1")  # else a GGUF file is read with a bar
 

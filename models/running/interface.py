@@ -24,8 +24,7 @@ from decoding_core.protocols import Reading
 from decoding_core.sampling import Floats
 from models.chat import ChatTemplate
 from models.never_drawn import Unwritten
-from models.running.adapter import PersonalAdapter
-from models.running.settings import EngineSettings
+from models.running.settings import EngineSettings, PersonalAdapter
 
 _BLANK = "\u2581".encode()
 """How SentencePiece writes a blank in the name of a token."""

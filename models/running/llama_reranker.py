@@ -15,10 +15,11 @@ from pathlib import Path
 import numpy as np
 
 from decoding_core.errors import EngineError, ModelError
-from models.engines.llama_cpp import LlamaModel, last_complaint, load_library
+from models.engines.llama_cpp import LlamaModel
 from models.files import find
 from models.gguf_header import read_header
 from models.running.interface import TextScorer
+from models.running.llama_library import last_complaint, load_library
 from models.running.settings import EngineSettings
 
 RANK = 4

@@ -9,6 +9,7 @@ from __future__ import annotations
 import pkgutil
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -18,6 +19,7 @@ from decoding_core.errors import InvalidSettingsError, ModelError
 from models import engines
 from models.files import find
 from models.running.interface import Model, TextScorer
+from models.running.machine import layers_on_accelerator, probe
 from models.running.settings import EngineSettings
 
 
@@ -57,6 +59,8 @@ def load_model(
     name = check_engine(settings.engine)
     if name == "auto":
         name = "llama_cpp" if path.is_file() else "transformers"
+    if name == "llama_cpp":
+        settings = for_this_machine(settings)
     try:
         engine: Any = import_module(f"{engines.__name__}.{name}")
     except ModuleNotFoundError as error:
@@ -65,6 +69,17 @@ def load_model(
             "not installed; 'make setup-torch' in the project's folder adds it"
         ) from error
     return cast(Model, engine.load(path, settings, stop, progress))
+
+
+def for_this_machine(settings: EngineSettings) -> EngineSettings:
+    """The settings of llama.cpp with buffer types and layers that work here, unless
+    they are set."""
+    extra = settings.extra_buffers
+    return replace(
+        settings,
+        extra_buffers=probe().works if extra is None else extra,
+        gpu_layers=layers_on_accelerator(settings),
+    )
 
 
 def load_reranker(path: Path, settings: EngineSettings | None = None) -> TextScorer:
@@ -76,4 +91,4 @@ def load_reranker(path: Path, settings: EngineSettings | None = None) -> TextSco
     """
     from models.running.llama_reranker import LlamaReranker
 
-    return LlamaReranker(path, settings)
+    return LlamaReranker(path, for_this_machine(settings or EngineSettings()))

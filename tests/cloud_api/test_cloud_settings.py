@@ -14,8 +14,8 @@ from cloud_api.errors import ServerError
 from cloud_api.run import state_lock
 from cloud_api.settings import settings_of
 from models.files import locate
-from models.local import memory
-from models.local.memory import MachineMemory
+from models.local import describing as memory
+from models.local.describing import MachineMemory
 
 
 @pytest.fixture

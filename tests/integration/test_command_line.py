@@ -24,7 +24,7 @@ from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.files import locate
 from models.gguf_header import read_header
 from models.prompts import Request
-from models.running.probe import probe
+from models.running.machine import probe
 from models.running.settings import EngineSettings
 
 CLEAR = "--token-in-clear"

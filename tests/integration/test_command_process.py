@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from models.running.probe import probe
+from models.running.machine import probe
 from tests.waiting import PATIENCE, wait_until
 
 CLEAR = "--token-in-clear"

@@ -21,7 +21,7 @@ from edge_app.transport.verifier import CloudVerifier
 from models.engines.llama_cpp import LlamaContext
 from models.files import locate
 from models.prompts import Request
-from models.running.probe import probe
+from models.running.machine import probe
 from models.running.settings import EngineSettings
 
 CLEAR = "--token-in-clear"

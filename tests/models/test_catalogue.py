@@ -4,9 +4,8 @@ from dataclasses import replace
 import pytest
 
 from decoding_core.errors import ChecksumError, ModelNotFoundError
-from models.catalogue import cards, find_card, hub_models, known_pairs
 from models.engines.llama_cpp import LlamaModel
-from models.files import ROLES, locate
+from models.files import ROLES, cards, find_card, hub_models, known_pairs, locate
 from models.running.settings import EngineSettings
 
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 import cloud_api.cli
 import edge_app.cli
 from edge_app.commands.write import write_command as write
-from models.lazy_commands import SHOWN, Command, Group
+from models.command_line import SHOWN, Command, Group
 from tools.pages import below
 
 PROGRAMS = {"specsteer": edge_app.cli.cli, "specsteer-cloud": cloud_api.cli.main}

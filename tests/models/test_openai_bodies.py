@@ -6,14 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.openai_api.answers import Answer, Usage, error_body
-from models.openai_api.schemas import (
+from models.openai_answers import Answer, StopFinder, Usage, error_body
+from models.openai_bodies import (
     ChatBody,
     CompletionBody,
     InvalidBodyError,
     read_body,
 )
-from models.openai_api.stop_finder import StopFinder
 
 CHAT = {"model": "m", "messages": [{"role": "user", "content": "Hello"}]}
 

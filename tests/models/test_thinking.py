@@ -1,6 +1,6 @@
 import pytest
 
-from models.thinking import closing, mark_ids
+from models.never_drawn import closing, mark_ids
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from decoding_core.errors import InvalidSettingsError
 from edge_app.cli import cli
 from edge_app.config.settings import store_path
 from models.folders import machine_folder, state_folder
-from models.local.pulled import pulled_folder
+from models.local.finding import pulled_folder
 
 
 def test_each_has_a_folder_and_all_share_the_models(home, monkeypatch):

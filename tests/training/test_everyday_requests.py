@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.synthetic_writers.grammar import grammar
-from models.synthetic_writers.synthetic import pieces
-from models.synthetic_writers.writers import common_writer, new_writer
+from models.synthetic_writers.examples import pieces
+from models.synthetic_writers.writers import common_writer, grammar, new_writer
 from training import everyday
 from training.everyday import Everyday, Facts
 from training.invented import _met, synthetic_examples

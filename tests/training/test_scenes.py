@@ -5,8 +5,7 @@ from random import Random
 
 import pytest
 
-from models.synthetic_writers.grammar import habits
-from models.synthetic_writers.writers import common_writer
+from models.synthetic_writers.writers import common_writer, habits
 from training.everyday import (
     _PRONOUN_SLOTS,
     TASKS,

@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.synthetic_writers import synthetic
-from models.synthetic_writers.examples import unseen_writers
-from models.synthetic_writers.grammar import (
+from models.synthetic_writers import examples as synthetic
+from models.synthetic_writers.examples import answers, unseen_writers
+from models.synthetic_writers.writers import (
     Filling,
+    common_writer,
     grammar,
     habits,
     invented_name,
     named_slots,
+    styled,
 )
-from models.synthetic_writers.synthetic import answers
-from models.synthetic_writers.writers import styled
 from training import invented
 
 TASKS = ["email", "review", "post", "note"]
@@ -58,7 +58,7 @@ def test_texts_differ(task):
 def test_a_text_names_what_its_request_names(seed, task, known):
     """Days, people and things: none is left out."""
     rng = Random(seed)
-    make = synthetic.new_writer if known else synthetic.common_writer
+    make = synthetic.new_writer if known else common_writer
     (piece,) = synthetic.pieces(make(rng), rng, task, 1)
     assert piece.named
     for thing in piece.named:
@@ -146,7 +146,7 @@ def test_strangers_come_with_a_history():
 def test_common_writers_sound_alike():
     """Without a known past there are few ways to begin, and no name to sign with."""
     rng = Random(2)
-    writers = [synthetic.common_writer(rng) for _ in range(100)]
+    writers = [common_writer(rng) for _ in range(100)]
     assert {w.greeting for w in writers} <= set(habits()["common"]["greeting"])
     assert {w.name for w in writers} == {""}
 

@@ -8,7 +8,8 @@ import pytest
 from cloud_api.engine.loading import load_models
 from cloud_api.engine.models import LoadProgress, ModelOptions
 from decoding_core.errors import VocabularyMismatchError
-from models.running import loading, threads
+from models.running import loading
+from models.running import machine as threads
 
 
 class FakeVocabulary:

@@ -22,7 +22,7 @@ from edge_app.service.requests import WriteRequest
 from edge_app.service.tape import RecordedService
 from edge_app.tui.screens.page import next_step
 from edge_app.tui.writing import RECORDED, Writing
-from models.local import pulled
+from models.local import finding as pulled
 from models.prompts import Request
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tui"))

@@ -8,9 +8,8 @@ import pytest
 from edge_app.commands import models_output as output
 from edge_app.config.settings import read_settings, settings_path
 from models.files import locate
-from models.local.describing import describe
-from models.local.memory import MachineMemory
-from models.local.pulled import folder_of
+from models.local.describing import MachineMemory, describe
+from models.local.finding import folder_of
 from tests.models.local.test_finding import header_only
 
 TOKENS = [f"t{at}" for at in range(30)]

@@ -11,7 +11,7 @@ from base.bounded_http import BoundedBackend, Line
 from decoding_core.errors import CloudUnreachableError
 from edge_app.decoding.events import TextDecoder
 from edge_app.transport.client import Connection, watched_transport
-from models.thinking import MARKS
+from models.never_drawn import MARKS
 
 
 @given(st.text(), st.data())

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from decoding_core.messages import TokenBlock
 from edge_app.decoding.events import Drafted, EventEmitter, HeldBack, ThoughtRemover
-from models.thinking import MARKS
+from models.never_drawn import MARKS
 
 
 def shown(pieces):

@@ -19,7 +19,7 @@ from edge_app.evaluation import tables
 from edge_app.privacy.ledger import Ledger
 from edge_app.service.profiles import Profile, keep_profile
 from edge_app.tui import saving
-from models.running import probe
+from models.running.machine import probe
 from personal_store import Store
 from personal_store.ingest.guards import importing_alone
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from decoding_core.errors import ContextFullError
 from edge_app.retrieval.context import PromptBuilder, title
-from models.excerpts import shortened
+from models.chat import shortened
 from models.prompts import Request
 from personal_store import Passage
 from tests.models.test_chat import CHATML

@@ -7,12 +7,10 @@ import numpy as np
 import pytest
 
 from decoding_core.errors import InvalidSettingsError, ModelError, StoppedError
-from models.adapters.gguf_lora import read_file, read_lora, write_lora
-from models.adapters.lora import Heads
+from models.adapters.lora import Heads, read_file, read_lora, write_lora
 from models.files import locate
-from models.running.adapter import PersonalAdapter
 from models.running.loading import load_model
-from models.running.settings import EngineSettings
+from models.running.settings import EngineSettings, PersonalAdapter
 
 pytestmark = pytest.mark.slow
 RNG = np.random.default_rng(0)

@@ -4,14 +4,18 @@ import numpy as np
 import pytest
 
 from decoding_core.errors import ModelError, ModelNotFoundError
-from models.adapters.gguf_lora import (
+from models.adapters.lora import (
+    Heads,
+    Lora,
     check_fits,
     check_numbers,
+    gguf_name,
+    module_name,
+    permuted,
     read_file,
     read_lora,
     write_lora,
 )
-from models.adapters.lora import Heads, Lora, gguf_name, module_name, permuted
 from models.files import locate
 from models.gguf_header import read_layout
 from tests.loras import ALPHA, FLOAT, INT, STRING, LoraFile, random_lora

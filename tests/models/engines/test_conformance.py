@@ -20,10 +20,9 @@ from decoding_core.errors import (
 from decoding_core.protocols import Reading, RowsEngine
 from decoding_core.sampling import TIED, ArrayRows
 from models.files import locate
-from models.running.adapter import PersonalAdapter
 from models.running.interface import check_one_vocabulary
 from models.running.loading import available, check_engine, load_model
-from models.running.settings import EngineSettings
+from models.running.settings import EngineSettings, PersonalAdapter
 from tests.loras import random_lora
 from tests.random_gguf import RandomModel, Shape, random_model_file
 

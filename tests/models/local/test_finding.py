@@ -16,15 +16,17 @@ from decoding_core.errors import ModelError, ModelNotFoundError
 from edge_app.cli import cli
 from models.files import locate
 from models.gguf_header import read_header
-from models.local import finding, memory
+from models.local import describing, finding
 from models.local.describing import (
+    MachineMemory,
     describe,
     first_difference,
+    machine_memory,
+    pair_memory,
     part_names,
     token_names,
 )
 from models.local.finding import found_models, resolve
-from models.local.memory import MachineMemory, machine_memory, pair_memory
 from models.running.loading import load_model
 from tests.models.test_gguf_header import (
     ARRAY,
@@ -368,7 +370,7 @@ def test_parts_of_a_model():
 
 def test_memory_of_a_pair_is_weights_and_caches():
     small, large = describe(SMALL), describe(LARGE)
-    length, texts = 2048, memory.TEXTS_OF_A_SERVER
+    length, texts = 2048, describing.TEXTS_OF_A_SERVER
     caches = length * ((1 + texts) * small.cache_bytes + texts * large.cache_bytes)
     assert pair_memory(small, large) == small.file_bytes + large.file_bytes + caches
 
@@ -376,7 +378,7 @@ def test_memory_of_a_pair_is_weights_and_caches():
 def test_a_server_makes_room_for_as_many_texts_as_are_counted():
     from cloud_api.engine.models import ModelOptions
 
-    assert ModelOptions(LARGE, None).slots == memory.TEXTS_OF_A_SERVER
+    assert ModelOptions(LARGE, None).slots == describing.TEXTS_OF_A_SERVER
 
 
 def test_what_the_machine_has(tmp_path, monkeypatch):
@@ -384,9 +386,9 @@ def test_what_the_machine_has(tmp_path, monkeypatch):
     assert 0 < found.available <= found.total
     limit = tmp_path / "memory.max"
     limit.write_text("1000\n")
-    monkeypatch.setattr(memory, "_LIMIT", limit)
+    monkeypatch.setattr(describing, "_LIMIT", limit)
     assert machine_memory() == MachineMemory(1000, 1000)
-    monkeypatch.setattr(memory, "_MEMINFO", tmp_path / "none")
+    monkeypatch.setattr(describing, "_MEMINFO", tmp_path / "none")
     limit.write_text("max\n")
     assert machine_memory().total > 1000
     asked = MachineMemory(total=100, available=50)

@@ -7,9 +7,9 @@ import sys
 import pytest
 
 from models.files import locate
-from models.running import accelerators
-from models.running.accelerators import describe_accelerators, layers_on_accelerator
+from models.running import machine as accelerators
 from models.running.loading import load_model
+from models.running.machine import describe_accelerators, layers_on_accelerator
 from models.running.settings import EngineSettings
 
 

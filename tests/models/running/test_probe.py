@@ -2,13 +2,13 @@ import json
 
 import pytest
 
-from models.running import probe as probing
-from models.running.probe import Answer
+from models.running import machine as probing
+from models.running.machine import Answer
 
 
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch):
-    monkeypatch.delenv(probing.OVERRIDE, raising=False)
+    monkeypatch.delenv(probing.BUFFERS_VARIABLE, raising=False)
     probing.probe.cache_clear()
     yield
     probing.probe.cache_clear()
@@ -36,9 +36,9 @@ def test_another_build_is_tried_anew(home, monkeypatch):
 @pytest.mark.parametrize(("wish", "works"), [("on", True), ("off", False)])
 def test_the_person_may_override(monkeypatch, wish, works):
     """Without a trial."""
-    monkeypatch.setenv(probing.OVERRIDE, wish)
+    monkeypatch.setenv(probing.BUFFERS_VARIABLE, wish)
     monkeypatch.setattr(probing, "_try_in_child", lambda _: pytest.fail("tried"))
-    assert probing.extra_buffers_work() is works
+    assert probing.probe().works is works
 
 
 def test_a_crash_of_the_child_means_no(monkeypatch, tmp_path):

@@ -5,23 +5,23 @@ import pytest
 from decoding_core.errors import InvalidSettingsError
 from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.files import locate
-from models.running import threads
-from models.running.settings import EngineSettings
-from models.running.threads import (
+from models.running import machine
+from models.running.machine import (
     best_of,
     describe_threads,
     fit_threads,
     known_times,
     threads_beside,
 )
+from models.running.settings import EngineSettings
 
 
 @pytest.fixture(autouse=True)
 def two_cores(monkeypatch):
     """A machine of two cores where nothing is set."""
-    monkeypatch.delenv(threads.OVERRIDE)
-    monkeypatch.setattr(threads, "physical_cores", lambda: 2)
-    monkeypatch.setattr(threads, "default_threads", lambda: 1)
+    monkeypatch.delenv(machine.THREADS_VARIABLE)
+    monkeypatch.setattr(machine, "physical_cores", lambda: 2)
+    monkeypatch.setattr(machine, "default_threads", lambda: 1)
 
 
 @pytest.fixture(scope="module")
@@ -44,11 +44,11 @@ def fail(*_):
 
 def test_it_is_measured_once_and_kept(home, context, monkeypatch):
     """For this machine, and each kind of pass by itself."""
-    monkeypatch.setattr(threads, "_measure", lambda *_: {2: 3.0, 1: 5.0})
+    monkeypatch.setattr(machine, "_measure", lambda *_: {2: 3.0, 1: 5.0})
     assert fit_threads(context, 1) == 2
-    monkeypatch.setattr(threads, "_measure", lambda *_: {2: 9.0, 1: 9.0})
+    monkeypatch.setattr(machine, "_measure", lambda *_: {2: 9.0, 1: 9.0})
     assert fit_threads(context, 8) == 1
-    monkeypatch.setattr(threads, "_measure", fail)
+    monkeypatch.setattr(machine, "_measure", fail)
     assert (fit_threads(context, 1), fit_threads(context, 8)) == (2, 1)
     assert json.loads((home / "engine-threads.json").read_text())["machine"]
 
@@ -56,7 +56,7 @@ def test_it_is_measured_once_and_kept(home, context, monkeypatch):
 @pytest.mark.slow
 def test_measuring_leaves_an_empty_context(context):
     """Whether this machine was free to tell the times or not."""
-    found = threads._measure(context, 3, [2, 1])
+    found = machine._measure(context, 3, [2, 1])
     assert context.position(0) == 0
     assert set(found) <= {1, 2}
     assert all(spent > 0 for spent in found.values())
@@ -64,14 +64,14 @@ def test_measuring_leaves_an_empty_context(context):
 
 def test_what_was_measured_beside_others_is_not_kept(home, context, monkeypatch):
     """Half of the cores are used, and the next text measures again."""
-    monkeypatch.setattr(threads, "_measure", lambda *_: {})
+    monkeypatch.setattr(machine, "_measure", lambda *_: {})
     assert fit_threads(context, 1) == 1
     assert not (home / "engine-threads.json").exists()
 
 
 def test_what_must_leave_cores_to_another_takes_fewer(context, monkeypatch):
     """And where one is left, nothing is to be found out."""
-    monkeypatch.setattr(threads, "_measure", fail)
+    monkeypatch.setattr(machine, "_measure", fail)
     assert fit_threads(context, 1, most=1) == 1
 
 
@@ -82,14 +82,14 @@ def test_a_prompt_is_read_with_every_core(context, monkeypatch, tokens, most, se
     """By a device, shared or not; a server's passes have the number measured for
     them."""
     used = []
-    monkeypatch.setattr(threads, "_measure", lambda *_: {2: 9.0, 1: 9.0})
+    monkeypatch.setattr(machine, "_measure", lambda *_: {2: 9.0, 1: 9.0})
     monkeypatch.setattr(context, "use_threads", lambda *counts: used.append(counts))
     fit_threads(context, tokens, most)
     assert used == [(1, several)]
 
 
 def test_a_context_with_a_text_is_not_used_for_measuring(context, monkeypatch):
-    monkeypatch.setattr(threads, "_measure", fail)
+    monkeypatch.setattr(machine, "_measure", fail)
     context.sequence().evaluate([5, 6])
     assert fit_threads(context, 1) == 1
     assert context.position(0) == 2
@@ -103,15 +103,15 @@ def test_a_note_that_is_not_of_this_machine_is_written_anew(
 ):
     """Or that is damaged."""
     (home / "engine-threads.json").write_text(note)
-    monkeypatch.setattr(threads, "_measure", lambda *_: {2: 3.0, 1: 5.0})
+    monkeypatch.setattr(machine, "_measure", lambda *_: {2: 3.0, 1: 5.0})
     assert fit_threads(context, 1) == 2
     assert known_times(context.model.path, 1) == {2: 3.0, 1: 5.0}
 
 
 def test_a_number_that_was_set_is_left(monkeypatch, context):
     """In the settings of the model, or by the variable where these have none."""
-    monkeypatch.setattr(threads, "_measure", fail)
-    monkeypatch.setenv(threads.OVERRIDE, "3")
+    monkeypatch.setattr(machine, "_measure", fail)
+    monkeypatch.setenv(machine.THREADS_VARIABLE, "3")
     assert fit_threads(context, 1) == 3
     assert threads_beside(context.model.path) == 3
     chosen = LlamaModel(
@@ -125,7 +125,7 @@ def test_a_number_that_was_set_is_left(monkeypatch, context):
 @pytest.mark.parametrize("wish", ["0", "x", "513", "-1", "²"])
 def test_a_variable_that_is_no_number_of_threads_is_refused(wish, monkeypatch, context):
     """With its name."""
-    monkeypatch.setenv(threads.OVERRIDE, wish)
+    monkeypatch.setenv(machine.THREADS_VARIABLE, wish)
     with pytest.raises(InvalidSettingsError, match="SPECSTEER_THREADS must"):
         fit_threads(context, 1)
 
@@ -151,8 +151,8 @@ class Scripted:
     def __init__(self, times, monkeypatch, share=1.0):
         self.times, self.share, self.tried = times, share, []
         self.now = self.worked = 0.0
-        monkeypatch.setattr(threads.time, "perf_counter", lambda: self.now)
-        monkeypatch.setattr(threads.time, "process_time", lambda: self.worked)
+        monkeypatch.setattr(machine.time, "perf_counter", lambda: self.now)
+        monkeypatch.setattr(machine.time, "process_time", lambda: self.worked)
 
     def use_threads(self, single, _several):
         self.count = single
@@ -181,7 +181,7 @@ def test_measuring_ends_in_time(times, tried, monkeypatch):
     """No more threads are tried once fewer are clearly slower, or after a while; a
     model that is slow with all is not run with less."""
     context = Scripted(times, monkeypatch)
-    found = threads._measure(context, 1, [8, 4, 2, 1])
+    found = machine._measure(context, 1, [8, 4, 2, 1])
     assert context.tried == tried
     assert found == {
         count: pytest.approx(times[count]) for count in dict.fromkeys(tried)
@@ -191,7 +191,7 @@ def test_measuring_ends_in_time(times, tried, monkeypatch):
 def test_where_others_want_the_cores_nothing_is_known(monkeypatch):
     """Threads that wait for a core make a number look bad that is not."""
     context = Scripted({2: 30.0, 1: 5.0}, monkeypatch, share=0.6)
-    assert threads._measure(context, 1, [2, 1]) == {}
+    assert machine._measure(context, 1, [2, 1]) == {}
 
 
 def test_the_doctor_tells_what_is_used(monkeypatch):
@@ -200,7 +200,7 @@ def test_the_doctor_tells_what_is_used(monkeypatch):
     assert describe_threads(path, has_server=True) == (
         "1 of 2 cores for the specialist, until it is measured with the first text"
     )
-    threads._keep(path, 1, {2: 1.04, 1: 2.0})
+    machine._keep(path, 1, {2: 1.04, 1: 2.0})
     assert describe_threads(path, has_server=True) == (
         "2 of 2 cores for the specialist (1: 2.0 ms, 2: 1.0 ms a token)"
     )
@@ -208,15 +208,15 @@ def test_the_doctor_tells_what_is_used(monkeypatch):
         "1 of 2 cores for the specialist (1: 2.0 ms, 2: 1.0 ms a token); "
         "1 for the server beside it"
     )
-    monkeypatch.setenv(threads.OVERRIDE, "2")
+    monkeypatch.setenv(machine.THREADS_VARIABLE, "2")
     assert "SPECSTEER_THREADS" in describe_threads(path, has_server=True)
 
 
 def test_the_server_beside_a_device_has_the_cores_that_are_left(monkeypatch):
     """All but those that the specialist gains by."""
-    monkeypatch.setattr(threads, "physical_cores", lambda: 8)
-    monkeypatch.setattr(threads, "default_threads", lambda: 4)
+    monkeypatch.setattr(machine, "physical_cores", lambda: 8)
+    monkeypatch.setattr(machine, "default_threads", lambda: 4)
     path = locate("specialist")
     assert threads_beside(path) == 4
-    threads._keep(path, 1, {4: 1.0, 2: 1.0, 1: 1.5})
+    machine._keep(path, 1, {4: 1.0, 2: 1.0, 1: 1.5})
     assert threads_beside(path) == 6

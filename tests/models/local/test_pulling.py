@@ -15,11 +15,11 @@ from click.testing import CliRunner
 pytest.importorskip("huggingface_hub", reason="the extra 'hub' is not installed")
 
 from edge_app.cli import cli
-from models.catalogue import hub_models
-from models.hub import pulling
+from models.files import hub_models
+from models.local import pulling
 from models.local.describing import describe
-from models.local.pulled import folder_of, pulled_folder, read_note
-from tests.models.hub.small_hub import REVISION, lfs, model_bytes, small_hub
+from models.local.finding import folder_of, pulled_folder, read_note
+from tests.models.local.small_hub import REVISION, lfs, model_bytes, small_hub
 from tests.waiting import PATIENCE, ROOT, let_pass, wait_until
 
 REPOSITORY, FILE = "maker/Tiny-GGUF", "tiny-q4_0.gguf"
@@ -274,7 +274,7 @@ def test_a_greeting_that_drips_is_left(monkeypatch):
 
 def test_what_is_no_hub_is_called_so(hub, monkeypatch):
     hub.has(REPOSITORY, {FILE: b"GGUF"})
-    monkeypatch.setattr("tests.models.hub.small_hub.REVISION", "main")
+    monkeypatch.setattr("tests.models.local.small_hub.REVISION", "main")
     done = specsteer("pull", f"{REPOSITORY}/{FILE}", "--yes")
     assert "is no hub of models" in sentence(done)
 

@@ -31,7 +31,7 @@ from base.owner_only import make_folder, open_private
 from decoding_core.errors import ChecksumError, InvalidSettingsError, ModelError
 from decoding_core.foreign_text import one_line
 from models.local.describing import is_later_part, part_names
-from models.local.pulled import (
+from models.local.finding import (
     PulledFile,
     PulledNote,
     folder_of,

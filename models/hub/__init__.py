@@ -1,1 +1,0 @@
-"""Models from a hub: asked for by name, pulled, checked."""

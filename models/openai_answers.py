@@ -1,0 +1,269 @@
+"""Texts as answers to OpenAI's clients, whole or as a stream of events."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing, suppress
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, Protocol, TypeVar
+
+from starlette.responses import JSONResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from models.openai_bodies import ChatBody, CompletionBody
+
+
+class StopFinder:
+    """Passes a text on up to the first stop string, which is no part of it. What may be
+    the beginning of one is held back until that is known."""
+
+    def __init__(self, stops: Sequence[str]) -> None:
+        self._stops = tuple(filter(None, stops))
+        self._held = ""
+        self.found = False
+        """Whether the text has come to a stop string."""
+
+    def push(self, text: str) -> str:
+        """What of the text so far can be passed on now."""
+        if self.found:
+            return ""
+        whole = self._held + text
+        ends = [at for stop in self._stops if (at := whole.find(stop)) >= 0]
+        if ends:
+            self.found, self._held = True, ""
+            return whole[: min(ends)]
+        keep = max(
+            (
+                size
+                for stop in self._stops
+                for size in range(1, min(len(stop), len(whole) + 1))
+                if whole.endswith(stop[:size])
+            ),
+            default=0,
+        )
+        self._held = whole[len(whole) - keep :]
+        return whole[: len(whole) - keep]
+
+    def rest(self) -> str:
+        """What was held back, when nothing more comes."""
+        held, self._held = self._held, ""
+        return held
+
+
+FinishReason = Literal["stop", "length"]
+"""The text came to its end or to a stop string; it reached the limit of its length."""
+DONE = b"data: [DONE]\n\n"
+"""The last event of a stream that came to its end."""
+_KINDS = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "invalid_request_error",
+    413: "invalid_request_error",
+    422: "invalid_request_error",
+    429: "rate_limit_error",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """How many tokens were read and written."""
+
+    prompt: int
+    completion: int
+
+    def body(self) -> dict[str, int]:
+        """As clients expect it."""
+        return {
+            "prompt_tokens": self.prompt,
+            "completion_tokens": self.completion,
+            "total_tokens": self.prompt + self.completion,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer to one request, of a chat or of a completion."""
+
+    model: str
+    created: int
+    """Seconds since 1970."""
+    chat: bool
+    id: str = field(default_factory=lambda: secrets.token_hex(12))
+
+    def whole(self, text: str, finish: FinishReason, usage: Usage) -> dict[str, Any]:
+        """The body of an answer that comes at once."""
+        said: dict[str, Any] = {"text": text}
+        if self.chat:
+            said = {"message": {"role": "assistant", "content": text, "refusal": None}}
+        return self._body([self._choice(said, finish)], usage=usage.body())
+
+    def first(self) -> bytes:
+        """The event before the first piece of a stream; none for a completion."""
+        if not self.chat:
+            return b""
+        return self._event({"delta": {"role": "assistant", "content": ""}}, None)
+
+    def piece(self, text: str) -> bytes:
+        """The event of a piece of text."""
+        said = {"delta": {"content": text}} if self.chat else {"text": text}
+        return self._event(said, None)
+
+    def last(self, finish: FinishReason, usage: Usage | None) -> bytes:
+        """The events that end a stream; with `usage`, one more that tells it."""
+        said: dict[str, Any] = {"delta": {}} if self.chat else {"text": ""}
+        events = self._event(said, finish)
+        if usage is not None:
+            events += event(self._body([], streamed=True, usage=usage.body()))
+        return events + DONE
+
+    def _choice(
+        self, said: dict[str, Any], finish: FinishReason | None
+    ) -> dict[str, Any]:
+        return {"index": 0, **said, "logprobs": None, "finish_reason": finish}
+
+    def _event(self, said: dict[str, Any], finish: FinishReason | None) -> bytes:
+        return event(self._body([self._choice(said, finish)], streamed=True))
+
+    def _body(
+        self, choices: list[dict[str, Any]], *, streamed: bool = False, **more: Any
+    ) -> dict[str, Any]:
+        kind, prefix = "text_completion", "cmpl"
+        if self.chat:
+            kind, prefix = "chat.completion", "chatcmpl"
+            kind += ".chunk" if streamed else ""
+        return {
+            "id": f"{prefix}-{self.id}",
+            "object": kind,
+            "created": self.created,
+            "model": self.model,
+            "choices": choices,
+            **more,
+        }
+
+
+def event(body: dict[str, Any]) -> bytes:
+    """A server-sent event."""
+    return f"data: {json.dumps(body)}\n\n".encode()
+
+
+def error_body(
+    status: int, message: str, code: str, param: str | None = None
+) -> dict[str, Any]:
+    """An error as clients expect it."""
+    kind = _KINDS.get(status, "server_error" if status >= 500 else _KINDS[400])
+    return {"error": {"message": message, "type": kind, "param": param, "code": code}}
+
+
+def model_list(names: list[str], created: int) -> dict[str, Any]:
+    """The models that a client may name."""
+    return {
+        "object": "list",
+        "data": [described_model(name, created) for name in names],
+    }
+
+
+def described_model(name: str, created: int) -> dict[str, Any]:
+    """One of them."""
+    return {"id": name, "object": "model", "created": created, "owned_by": "specsteer"}
+
+
+class WrittenText(Protocol):
+    """What is known of a text when its last piece was written."""
+
+    @property
+    def finish(self) -> FinishReason:
+        """Why it ended."""
+
+    @property
+    def usage(self) -> Usage:
+        """How many tokens were read and written."""
+
+
+_Text = TypeVar("_Text", bound=WrittenText)
+
+
+class TextResponse(Response, Generic[_Text]):
+    """Writes a text into its answer, as a stream or whole, until it ends or the client
+    has gone."""
+
+    def __init__(
+        self,
+        body: ChatBody | CompletionBody,
+        created: int,
+        begin: Callable[[], AbstractAsyncContextManager[_Text]],
+        write: Callable[[_Text], AsyncGenerator[str, None]],
+        error_of: Callable[[Exception], dict[str, Any]],
+    ) -> None:
+        """`begin` gives the text while its block runs, `write` its pieces; `error_of`
+        is the body of an error that comes when a stream has begun."""
+        super().__init__()
+        self._body = body
+        self._answer = Answer(body.model, created, isinstance(body, ChatBody))
+        self._begin = begin
+        self._write = write
+        self._error_of = error_of
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Write; a client that hangs up ends its text. Raises what `begin` and `write`
+        do before the answer has begun."""
+
+        async def leave() -> None:
+            while (await receive())["type"] != "http.disconnect":
+                pass
+
+        writing = asyncio.create_task(self._respond(scope, receive, send))
+        leaving = asyncio.create_task(leave())
+        try:
+            await asyncio.wait({writing, leaving}, return_when="FIRST_COMPLETED")
+        finally:
+            gone = not writing.done()
+            leaving.cancel()
+            writing.cancel()
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait({writing})
+        if not gone:
+            writing.result()
+
+    async def _respond(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with self._begin() as text:
+            if self._body.stream:
+                await self._stream(text, send)
+                return
+            async with aclosing(self._write(text)) as written:
+                pieces = [piece async for piece in written]
+            body = self._answer.whole("".join(pieces), text.finish, text.usage)
+            await JSONResponse(body)(scope, receive, send)
+
+    async def _stream(self, text: _Text, send: Send) -> None:
+        """Send each piece as it comes. An error before the first is answered as one; a
+        later one is the last event."""
+        started = False
+
+        async def pass_on(data: bytes, *, more: bool = True) -> None:
+            nonlocal started
+            if not started:
+                started = True
+                headers = [
+                    (b"content-type", b"text/event-stream; charset=utf-8"),
+                    (b"cache-control", b"no-store"),
+                ]
+                start = {"type": "http.response.start", "status": 200}
+                await send({**start, "headers": headers})
+                data = self._answer.first() + data
+            body = {"type": "http.response.body", "body": data, "more_body": more}
+            await send(body)
+
+        try:
+            async with aclosing(self._write(text)) as written:
+                async for piece in written:
+                    await pass_on(self._answer.piece(piece))
+            usage = text.usage if self._body.tells_usage else None
+            await pass_on(self._answer.last(text.finish, usage), more=False)
+        except Exception as error:
+            if not started:
+                raise
+            await pass_on(event(self._error_of(error)), more=False)

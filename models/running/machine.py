@@ -1,0 +1,411 @@
+"""What llama.cpp can use on this machine: accelerators, buffer types, threads.
+
+Some builds crash with the extra buffer types (AMX, repacked weights): a child process
+tries them once per machine and build. The best number of threads is measured when a
+model is first loaded to write or to serve. Both answers are cached;
+`SPECSTEER_EXTRA_BUFFERS` (on, off) and `SPECSTEER_THREADS` override them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from base import python_child
+from base.owner_only import write_whole
+from decoding_core.errors import InvalidSettingsError
+from decoding_core.foreign_text import one_line
+from decoding_core.sampling import Floats
+from models.files import locate
+from models.folders import machine_folder
+from models.running.interface import TextSlots
+from models.running.settings import EngineSettings, default_threads, usable_cores
+
+_NVIDIA_CARDS = Path("/proc/driver/nvidia/gpus")
+"""Where the driver of Linux names them."""
+_MOST_CARDS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Accelerator:
+    """A kind of device that llama.cpp can compute on."""
+
+    name: str
+    """In words, such as `NVIDIA (NVIDIA L4)`."""
+    library: str
+    """What llama.cpp uses it by: CUDA or Metal."""
+    build_option: str
+    """Of llama.cpp's build."""
+
+
+def accelerators() -> list[Accelerator]:
+    """Those that this machine seems to have; no program is started to ask."""
+    found = []
+    cards = _nvidia_cards()
+    if cards or shutil.which("nvidia-smi"):
+        named = ", ".join(cards) or "nvidia-smi is there, and names no card"
+        found.append(Accelerator(f"NVIDIA ({named})", "CUDA", "-DGGML_CUDA=on"))
+    if platform.system() == "Darwin" and platform.machine() == "arm64":
+        found.append(Accelerator("Apple silicon", "Metal", "-DGGML_METAL=on"))
+    return found
+
+
+def layers_on_accelerator(settings: EngineSettings) -> int:
+    """How many layers llama.cpp is told to run there, -1 for all: as the settings say;
+    without a word all of them where the build finds a device, else none. None also
+    where figures must be the same bits, which only a CPU gives."""
+    if settings.gpu_layers is not None:
+        return settings.gpu_layers
+    if settings.exact:
+        return 0
+    return -1 if build_finds_device() else 0
+
+
+def build_finds_device() -> bool:
+    """Whether llama.cpp was built with a library for a device, and sees one."""
+    from models.running.llama_library import load_library
+
+    return bool(load_library().llama_supports_gpu_offload())
+
+
+def how_to_rebuild(accelerator: Accelerator) -> str:
+    """The command that compiles llama-cpp-python for a device, in the version that is
+    installed and for the Python that runs now."""
+    from models.running.llama_library import load_library
+
+    package = "llama-cpp-python"
+    words = ["-m", "pip", "install", "--force-reinstall", "--no-cache-dir", "--no-deps"]
+    words += ["--no-binary", package, f"{package}=={load_library().__version__}"]
+    command = shlex.join([sys.executable or "python", *words])
+    return f'CMAKE_ARGS="{accelerator.build_option}" {command}'
+
+
+def describe_accelerators(settings: EngineSettings) -> str:
+    """A sentence for a person: what there is, whether it is used, and what to do."""
+    found, layers = accelerators(), layers_on_accelerator(settings)
+    names = " and ".join(one.name for one in found)
+    if build_finds_device():
+        used = "no layer" if layers == 0 else f"{layers} layers"
+        used = "all layers" if layers < 0 else used
+        why = "" if settings.gpu_layers is None else ", as gpu_layers says"
+        return f"{names or 'a device that llama.cpp finds'}: {used} run there{why}"
+    if not found:
+        return "none found (no nvidia-smi, no Apple silicon): models run on the CPU"
+    return (
+        f"{names} is here, and llama.cpp was built without {found[0].library}, so all "
+        "layers run on the CPU; rebuilt, all could run there. How much faster that is "
+        "was not measured by this project: 'specsteer models check' before and after "
+        f"tells. To rebuild: {how_to_rebuild(found[0])}"
+    )
+
+
+def _nvidia_cards() -> list[str]:
+    """The names that the driver gives; empty where it does not say."""
+    cards = []
+    try:
+        for path in sorted(_NVIDIA_CARDS.iterdir())[:_MOST_CARDS]:
+            with (path / "information").open(
+                encoding="utf-8", errors="replace"
+            ) as file:
+                for line in file.read(4096).splitlines():
+                    key, _, value = line.partition(":")
+                    if key.strip() == "Model":
+                        cards.append(one_line(value.strip())[:80])
+    except OSError:
+        return cards
+    return cards
+
+
+BUFFERS_VARIABLE = "SPECSTEER_EXTRA_BUFFERS"
+_TRIAL_SECONDS = 60
+_TRIAL = "models.running.machine:trial"
+_TOLERANCE = 1.0
+"""Logits differ by less with other kernels, which round otherwise; by far more with a
+broken one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Whether extra buffers are used, and why."""
+
+    works: bool
+    reason: str
+
+
+@cache
+def probe() -> Answer:
+    """The override, the cached answer, or that of a child process."""
+    wish = os.environ.get(BUFFERS_VARIABLE, "").lower()
+    if wish in ("on", "off"):
+        return Answer(wish == "on", f"set by {BUFFERS_VARIABLE}")
+    key = machine_and_build()
+    kept = machine_folder() / "engine-probe.json"
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        entry = json.loads(kept.read_text())
+        if entry["key"] == key:
+            return Answer(**entry["answer"])
+    answer = _try_in_child(locate("specialist"))
+    body = json.dumps({"key": key, "answer": asdict(answer)})
+    with suppress(OSError):  # an answer that cannot be kept is sought again
+        write_whole(kept, body.encode())
+    return answer
+
+
+def machine_and_build() -> str:
+    """A hash of what a measured fact is kept for: this machine and this llama.cpp."""
+    from models.running.llama_library import load_library  # other engines do without
+
+    library = load_library()
+    facts = [
+        platform.node(),
+        platform.machine(),  # not `processor`, which runs a program to find out
+        str(library.llama_print_system_info()),
+        str(Path(library.__file__).stat().st_mtime_ns),
+    ]
+    return hashlib.sha256("\n".join(facts).encode()).hexdigest()
+
+
+def _try_in_child(model: Path) -> Answer:
+    child = python_child.start(
+        *(_TRIAL, str(model.absolute())),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        errors="replace",
+    )
+    with child:
+        try:
+            _, complaints = child.communicate(timeout=_TRIAL_SECONDS)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            return Answer(False, f"the trial took over {_TRIAL_SECONDS} s")
+    if child.returncode < 0:
+        name = signal.Signals(-child.returncode).name
+        return Answer(False, f"they crash on this machine ({name}), nothing needs them")
+    if child.returncode:
+        last = (complaints.strip().splitlines() or ["no reason given"])[-1]
+        return Answer(False, f"the trial failed: {last}")
+    return Answer(True, "a trial in a child process gave the same results")
+
+
+def trial() -> int:
+    """What the child process runs, and may crash in: 0 when a block and a single step
+    give the same logits with and without extra buffers."""
+    from models.engines.llama_cpp import LlamaContext, LlamaModel
+
+    path = Path(sys.argv[1])
+    logits: list[Floats] = []
+    for extra_buffers in (False, True):
+        model = LlamaModel(path, EngineSettings(extra_buffers=extra_buffers))
+        context = LlamaContext(model, context_length=256)
+        sequence = context.sequence()
+        block = sequence.evaluate(list(range(10, 50)), rows=40)
+        step = sequence.evaluate([50])
+        context.close()
+        model.close()
+        logits.append(np.concatenate([block, step]))
+    plain, extra = logits
+    if not np.isfinite(extra).all() or np.abs(plain - extra).max() > _TOLERANCE:
+        sys.stderr.write("extra buffer types change the results\n")
+        return 1
+    return 0
+
+
+THREADS_VARIABLE = "SPECSTEER_THREADS"
+_MEASURING_SECONDS = 0.3
+"""After so long no further number of threads is tried: a model that is so slow gains by
+every core."""
+_STEPS = 3
+_AS_FAST = 1.05
+"""Fewer threads are taken where they need no more than this much of the best time: what
+else runs here wants the cores as well."""
+_ALONE = 0.8
+"""Share of a pass that its threads must have worked, else others had the cores: while
+they wait for each other, these threads spin."""
+_SLOWER = 1.1
+"""Where fewer threads take this much longer, even fewer are not tried."""
+
+Milliseconds = dict[int, float]
+"""Of a step, by the number of threads."""
+
+
+def physical_cores() -> int:
+    """Cores that this process may use, of those that share their units (hyper-threads)
+    one only: a second thread on one has nothing to compute with."""
+    siblings = set()
+    for core in os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else ():
+        path = f"/sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list"
+        try:
+            siblings.add(Path(path).read_text())
+        except OSError:
+            return usable_cores()
+    return len(siblings) or usable_cores()
+
+
+def fit_threads(context: TextSlots, tokens: int, most: int | None = None) -> int:
+    """Set the threads of an empty context to the best number for passes of so many
+    tokens, measured if it is not known yet; that number. `most` leaves cores to another
+    model that runs beside single tokens; a prompt is read with all, as no block is
+    there to be verified before. A number that was set is left as it is.
+
+    Raises:
+        InvalidSettingsError: `SPECSTEER_THREADS` is no number of threads.
+    """
+    if context.model.settings.threads is not None:
+        return context.model.settings.threads
+    if (wished := threads_wished()) is not None:
+        context.use_threads(wished, wished)
+        return wished
+    most = min(most or physical_cores(), physical_cores())
+    known = known_times(context.model.path, tokens)
+    if most > 1 and most not in known and not context.position(0):
+        known |= _measure(context, tokens, _candidates(most))
+        if most in known:
+            _keep(context.model.path, tokens, known)
+    best = best_of(known, most)
+    # A prompt is so many tokens at once that every core is worth it.
+    context.use_threads(best, best if tokens > 1 else physical_cores())
+    return best
+
+
+def threads_beside(specialist: Path) -> int:
+    """How many threads a server may have on the machine whose device runs this
+    specialist: the cores that are left. Raises as `fit_threads` does."""
+    if (wished := threads_wished()) is not None:
+        return wished
+    own = best_of(known_times(specialist, 1), default_threads())
+    return max(1, physical_cores() - own)
+
+
+def describe_threads(specialist: Path, *, has_server: bool) -> str:
+    """A sentence on how many threads are used, and why; nothing is measured. Raises as
+    `fit_threads` does."""
+    if (wished := threads_wished()) is not None:
+        return f"{wished} a model, set by {THREADS_VARIABLE}"
+    most = physical_cores() if has_server else default_threads()
+    known = known_times(specialist, 1)
+    words = f"{best_of(known, most)} of {physical_cores()} cores for the specialist"
+    if known:
+        each = (f"{count}: {spent:.1f} ms" for count, spent in sorted(known.items()))
+        words += f" ({', '.join(each)} a token)"
+    elif most > 1:
+        words += ", until it is measured with the first text"
+    if not has_server:
+        words += f"; {threads_beside(specialist)} for the server beside it"
+    return words
+
+
+def threads_wished() -> int | None:
+    """The number that `SPECSTEER_THREADS` names; raises InvalidSettingsError for none
+    that can be."""
+    wish = os.environ.get(THREADS_VARIABLE, "")
+    if not wish:
+        return None
+    if not (wish.isascii() and wish.isdigit() and 1 <= int(wish) <= 512):
+        raise InvalidSettingsError(
+            f"{THREADS_VARIABLE} must be a whole number between 1 and 512, not {wish!r}"
+        )
+    return int(wish)
+
+
+def best_of(known: Milliseconds, most: int) -> int:
+    """The fewest threads, no more than `most`, that are about as fast as any measured;
+    where none was, half of the cores at most."""
+    times = {count: spent for count, spent in known.items() if count <= most}
+    if not times:
+        return min(most, default_threads())
+    enough = _AS_FAST * min(times.values())
+    return min(count for count, spent in times.items() if spent <= enough)
+
+
+def known_times(model: Path, tokens: int) -> Milliseconds:
+    """What was measured of a model's passes of so many tokens on this machine; empty
+    where nothing was."""
+    with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+        kept = _read()[_name(model, tokens)]
+        return {int(count): float(spent) for count, spent in kept.items()}
+    return {}
+
+
+def _candidates(most: int) -> list[int]:
+    """Numbers of threads that may be best: all, half of them, and so on."""
+    counts = [most]
+    while counts[-1] > 1:
+        counts.append(counts[-1] // 2)
+    return counts
+
+
+def _measure(context: TextSlots, tokens: int, counts: list[int]) -> Milliseconds:
+    """The times of these numbers of threads, the largest first, as far as time and
+    sense allow; empty where other programs wanted the cores too. The context is empty
+    again afterwards."""
+    sequence, token_ids = context.sequence(), list(range(tokens))
+    began, found = time.perf_counter(), Milliseconds()
+    for count in counts:
+        context.use_threads(count, count)
+        passes: list[tuple[float, float]] = []
+        late = False
+        while len(passes) <= _STEPS and not late:
+            started, worked = time.perf_counter(), time.process_time()
+            sequence.evaluate(token_ids)
+            ended = time.perf_counter()
+            passes.append((ended - started, time.process_time() - worked))
+            late = ended - began > _MEASURING_SECONDS
+        if len(passes) > 1:
+            del passes[0]  # it woke the threads
+        spent = sum(seconds for seconds, _ in passes)
+        if sum(worked for _, worked in passes) < _ALONE * count * spent:
+            found = Milliseconds()
+            break
+        fastest = min(found.values(), default=None)
+        found[count] = 1000 * min(seconds for seconds, _ in passes)
+        if late or (fastest is not None and found[count] > _SLOWER * fastest):
+            break
+    sequence.rollback(0)
+    return found
+
+
+def _keep(model: Path, tokens: int, known: Milliseconds) -> None:
+    """Add to the note what was measured; one that cannot be kept is measured again."""
+    try:
+        entries = _read()
+    except (OSError, ValueError, KeyError, TypeError):
+        entries = {}
+    entries[_name(model, tokens)] = {str(count): known[count] for count in known}
+    body = {"machine": machine_and_build(), "milliseconds": entries}
+    with suppress(OSError):
+        write_whole(_path(), json.dumps(body).encode())
+
+
+def _read() -> dict[str, dict[str, float]]:
+    """The entries of the note; raises KeyError where it is of another machine."""
+    body = json.loads(_path().read_text())
+    if body["machine"] != machine_and_build():
+        raise KeyError("machine")
+    entries: dict[str, dict[str, float]] = body["milliseconds"]
+    return entries
+
+
+def _path() -> Path:
+    return machine_folder() / "engine-threads.json"
+
+
+def _name(model: Path, tokens: int) -> str:
+    """The name of an entry: another file of the same path has another."""
+    found = model.stat()
+    key = f"{model.absolute()}\n{found.st_size}\n{found.st_mtime_ns}\n{tokens}"
+    return hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()[:16]
