@@ -22,7 +22,7 @@ from edge_app.decoding.events import (
     Finished,
     HeldBack,
     Notice,
-    Reckoned,
+    PrivacySpent,
     Settled,
     Source,
     SourcesFound,
@@ -64,7 +64,7 @@ class Output:
         self._found = SourcesFound(())
         self._tally = Tally()
         self._finished: Finished | None = None
-        self._reckoned: list[Reckoned] = []
+        self._reckoned: list[PrivacySpent] = []
 
     def warn_of_no_history(self, counts: Mapping[str, int]) -> None:
         """Say so when there is nothing to learn the voice from."""
@@ -89,7 +89,7 @@ class Output:
                 self._held.append(event)
             case Notice(text=text):
                 self._say(text)
-            case Reckoned():
+            case PrivacySpent():
                 self._reckoned.append(event)
             case Finished():
                 self._finished = event
@@ -210,7 +210,7 @@ class Output:
         }
 
 
-def of_history(reckoned: Reckoned) -> str:
+def of_history(reckoned: PrivacySpent) -> str:
     """What was told of the history, in a few words."""
     limit = "" if reckoned.limit is None else f" of {reckoned.limit:g}"
     kind = "" if reckoned.exact else " (an indication: temperature 0)"

@@ -33,8 +33,8 @@ from edge_app.decoding.events import (
     HeldBack,
     Notice,
     Opened,
+    PrivacySpent,
     Received,
-    Reckoned,
     Sent,
     Settled,
     SourcesFound,
@@ -465,7 +465,7 @@ def _said(event: Event) -> str:
             return f"sent {event.size:,} bytes: {event.what}"
         case Received():
             return f"received {event.size:,} bytes: {event.what}"
-        case Reckoned():
+        case PrivacySpent():
             return f"told {event.nats:.2f} nats, {event.total:.2f} in all"
         case Verified():
             refused = _quoted("".join(event.refused))

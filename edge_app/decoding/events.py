@@ -66,7 +66,7 @@ class Opened:
 
 
 @dataclass(frozen=True, slots=True)
-class Posed:
+class PublicPrompt:
     """The request as it is told to the verifier, if it leaves at all."""
 
     tokens: tuple[tuple[int, str], ...]
@@ -118,7 +118,7 @@ class Received:
 
 
 @dataclass(frozen=True, slots=True)
-class Reckoned:
+class PrivacySpent:
     """What the tokens of the last message tell of the history, in nats: for each, how
     much likelier it was to be drawn with it than without."""
 
@@ -191,7 +191,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
+class Alternatives:
     """What the models thought of the tokens that settled last. It was there anyway:
     nothing is asked, and nothing sent, for its sake."""
 
@@ -281,16 +281,16 @@ class Finished:
 
 Event = (
     SourcesFound
-    | Posed
+    | PublicPrompt
     | Opened
     | Given
     | Drafted
     | Sent
     | Received
-    | Reckoned
+    | PrivacySpent
     | Verified
     | Settled
-    | Weighed
+    | Alternatives
     | StandsIn
     | HeldBack
     | Quoted
@@ -425,7 +425,7 @@ class EventEmitter:
         """This is the public prompt, with all that stands in it."""
         decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         pieces = ((token, decode(self._piece(token))) for token in token_ids)
-        self._emit(Posed(tuple(pieces)))
+        self._emit(PublicPrompt(tuple(pieces)))
 
     def given(self, token_ids: Sequence[int]) -> None:
         """What is written goes on from these tokens."""
@@ -484,7 +484,7 @@ class EventEmitter:
             self._waiting = self._settled.fork()
         self._emit(Settled(tuple(tokens)))
         if places:
-            self._emit(Weighed(len(self.tokens) - len(tokens), tuple(places)))
+            self._emit(Alternatives(len(self.tokens) - len(tokens), tuple(places)))
 
     def _with_texts(self, place: Place) -> Place:
         texts = (

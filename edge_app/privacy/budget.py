@@ -39,7 +39,7 @@ from decoding_core.protocols import Engine, Verifier
 from decoding_core.sampling import Draw, Floats
 from decoding_core.verifier import VerifierRole, read_text
 from edge_app.decoding.draw_account import Judged
-from edge_app.decoding.events import Emit, Event, Notice, Reckoned, Sent
+from edge_app.decoding.events import Emit, Event, Notice, PrivacySpent, Sent
 from edge_app.decoding.gate import PublicText
 from models.never_drawn import NeverDrawn
 
@@ -317,7 +317,7 @@ class Account:
         self.tokens += len(fresh)
         if fresh or nats:
             self._emit(
-                Reckoned(
+                PrivacySpent(
                     nats,
                     len(fresh),
                     self.total,

@@ -44,7 +44,7 @@ _WHAT = "ledger"
 _DAY = 86_400.0
 _ROOM = 1 << 20
 """Bytes of disk without which nothing is sent: many times what a text's lines take."""
-_KEPT = ("Sent", "Received", "Verified", "HeldBack", "Reckoned")
+_KEPT = ("Sent", "Received", "Verified", "HeldBack", "PrivacySpent")
 """The events that the ledger keeps: those of bytes, what became of a draft, what stands
 in the place of words that were held back, and what a message cost of the budget."""
 _LEFT_OUT = {"Verified": ("refused",), "HeldBack": ("text",)}

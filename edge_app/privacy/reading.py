@@ -149,7 +149,7 @@ def _tell(found: Sequence[Sending], tellings: Iterable[tuple[int, Body]]) -> Non
             case {"event": "HeldBack", "kind": str(kind), "stand_in": str(words)}:
                 if before < len(found):
                     found[before].stand_ins.append((kind, words))
-            case {"event": "Reckoned", "nats": int() | float() as nats}:
+            case {"event": "PrivacySpent", "nats": int() | float() as nats}:
                 if before:
                     last = found[before - 1]
                     last.nats = (last.nats or 0.0) + float(nats)

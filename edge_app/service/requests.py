@@ -49,7 +49,7 @@ class WriteRequest:
     """Says for `guard` "ask" whether something that was held back may leave; None:
     nothing may, and a notice says so."""
     weighs: bool = False
-    """Whether `Weighed` events shall tell what the models thought of each token."""
+    """Whether `Alternatives` events list what the models thought of each token."""
     before: str = ""
     """The text so far: what is written goes on from its end."""
     instead_of: str = ""

@@ -254,11 +254,11 @@ def worth_keeping(event: Event) -> Event | None:
             | events.Verified()
             | events.Settled()
             | events.HeldBack()
-            | events.Reckoned()
+            | events.PrivacySpent()
             | events.Finished()
         ):
             return event
-        case events.Weighed():
+        case events.Alternatives():
             return event
         case _:
             return None

@@ -36,7 +36,7 @@ class Traffic:
                 self.sent.append(event)
             case events.Received():
                 self.received.append(event)
-            case events.Posed(tokens):
+            case events.PublicPrompt(tokens):
                 ids = tuple(token for token, _ in tokens)
                 self.requests[ids] = "".join(text for _, text in tokens)
             case events.Given(texts=texts) | events.StandsIn(tokens=texts):

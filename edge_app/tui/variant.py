@@ -65,7 +65,7 @@ class Variant:
     struck: list[Struck] = field(default_factory=list)
     sources: tuple[Source, ...] = ()
     opened: events.Opened | None = None
-    reckoned: events.Reckoned | None = None
+    reckoned: events.PrivacySpent | None = None
     """What the text told of the history so far; None: it is not reckoned."""
     verified: list[events.Verified] = field(default_factory=list)
     sent: list[events.Sent] = field(default_factory=list)
@@ -109,7 +109,7 @@ class Variant:
         match event:
             case events.SourcesFound(sources=sources):
                 self.sources = sources
-            case events.Reckoned():
+            case events.PrivacySpent():
                 self.reckoned = event
             case events.Opened():
                 self.opened = event
@@ -131,7 +131,7 @@ class Variant:
                         self.struck = [Struck(at, word, now + STRUCK_SECONDS)]
             case events.Settled(tokens):
                 self._settle(tokens)
-            case events.Weighed(position, places):
+            case events.Alternatives(position, places):
                 self.weighed.update(enumerate(places, position))
             case events.HeldBack():
                 self.held.append(event)

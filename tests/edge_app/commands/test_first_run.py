@@ -10,13 +10,13 @@ from decoding_core.settings import MethodSettings
 from edge_app import sample
 from edge_app.commands.app import LABEL, Arrivals, FirstRun
 from edge_app.decoding.events import (
+    Alternatives,
     Finished,
     Notice,
     Received,
     Sent,
     Settled,
     SourcesFound,
-    Weighed,
 )
 from edge_app.service.requests import WriteRequest
 from edge_app.service.tape import RecordedService
@@ -51,7 +51,7 @@ def test_the_recorded_run_is_said_to_be_one():
     assert "the file of the model is missing" in events[0].text
     assert isinstance(events[-1], Finished)
     kinds = {type(event) for event in events}
-    assert {SourcesFound, Settled, Weighed} <= kinds
+    assert {SourcesFound, Settled, Alternatives} <= kinds
     assert not {Sent, Received} & kinds, "nothing is sent when it is played"
     service.close()
 

@@ -90,7 +90,7 @@ def test_sent_as_json(run, ledger):
 
 def test_sent_says_what_a_message_told_of_the_history(run, ledger):
     """Where it was reckoned: the line behind the message's own."""
-    reckoned = {"event": "Reckoned", "nats": 2.25}
+    reckoned = {"event": "PrivacySpent", "nats": 2.25}
     with ledger_path().open("a") as file:
         for body in (SOUND, reckoned, SOUND, {**reckoned, "nats": "x"}):
             file.write(json.dumps(body) + "\n")

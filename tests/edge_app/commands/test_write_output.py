@@ -14,7 +14,7 @@ from edge_app.commands import terminal, write
 from edge_app.decoding.events import (
     Finished,
     HeldBack,
-    Reckoned,
+    PrivacySpent,
     Settled,
     Source,
     SourcesFound,
@@ -168,8 +168,8 @@ def test_json_is_one_object(run, service):
 
 def test_what_was_told_of_the_history_is_said_where_it_was_reckoned(run, service):
     """In the line of numbers and, message by message, in the object."""
-    blocks = [Reckoned(2.5, 3, 2.5, 3, 1.5, 4.0, 8.0, True, 0)]
-    blocks.append(Reckoned(0.5, 1, 3.0, 4, 1.5, 4.5, 8.0, True, 0))
+    blocks = [PrivacySpent(2.5, 3, 2.5, 3, 1.5, 4.0, 8.0, True, 0)]
+    blocks.append(PrivacySpent(0.5, 1, 3.0, 4, 1.5, 4.5, 8.0, True, 0))
     service([*blocks, *told()])
     body = json.loads(run("write", "--json", "x").stdout)
     assert body["privacy"] == {

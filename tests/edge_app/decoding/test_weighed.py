@@ -10,7 +10,7 @@ from decoding_core.sampling import log_softmax
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.codec import event_from, to_json
 from edge_app.decoding.deciders import likeliest_few
-from edge_app.decoding.events import Weighed
+from edge_app.decoding.events import Alternatives
 from edge_app.decoding.on_device import OfflineVerifier
 from tests.fakes import HashEngine
 
@@ -28,7 +28,7 @@ def test_each_settled_token_is_weighed(method, window):
 
     places = {}
     for event in writing.events:
-        if isinstance(event, Weighed):
+        if isinstance(event, Alternatives):
             places |= dict(enumerate(event.places, event.position))
             assert event_from(json.loads(to_json(event))) == event
     tokens = writing.emitter.tokens
@@ -49,7 +49,7 @@ def test_nothing_is_weighed_unasked():
     writing.emitter.weighs = False
     writing.run()
 
-    assert not [one for one in writing.events if isinstance(one, Weighed)]
+    assert not [one for one in writing.events if isinstance(one, Alternatives)]
 
 
 def test_the_numbers_are_the_specialists_own():
@@ -57,7 +57,7 @@ def test_the_numbers_are_the_specialists_own():
     writing = Writing(settings, HashEngine("small"), OfflineVerifier())
     writing.run()
 
-    first = next(event for event in writing.events if isinstance(event, Weighed))
+    first = next(event for event in writing.events if isinstance(event, Alternatives))
     row = HashEngine("small").evaluate(PRIVATE)[-1]
     chances = np.exp(log_softmax(row / 0.5))
     for choice in first.places[0].choices:

@@ -17,7 +17,7 @@ from decoding_core.sampling import Draw, Noise
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier, role_of
 from edge_app.decoding.draw_account import Judged
-from edge_app.decoding.events import HeldBack, Notice, Reckoned
+from edge_app.decoding.events import HeldBack, Notice, PrivacySpent
 from edge_app.decoding.gate import Piece, PublicText
 from edge_app.decoding.on_device import EdgeBaseVerifier, RememberedRows
 from edge_app.decoding.session import Patience
@@ -151,7 +151,7 @@ def test_each_draw_that_left_counts_once(
     recount = Recount(run)
     assert account.tokens == len(recount.places)
     assert account.total == pytest.approx(recount.total, abs=1e-3)
-    told = [event for event in events if isinstance(event, Reckoned)]
+    told = [event for event in events if isinstance(event, PrivacySpent)]
     assert sum(event.nats for event in told) == pytest.approx(account.total)
     assert sum(event.tokens for event in told) == account.tokens
     assert not account.unread
@@ -215,7 +215,7 @@ def test_no_message_passes_a_limit(method, limit):
     settings = replace(STEERING, method=method, threshold=0.3)
     for seed in "ab":
         _, account, events = written(settings, PrivacyLimits(text=limit), seed)
-        told = [event.total for event in events if isinstance(event, Reckoned)]
+        told = [event.total for event in events if isinstance(event, PrivacySpent)]
         assert max(told) <= limit + 1e-6
         assert account.tokens > 20
         if limit == 0.0:
@@ -239,7 +239,7 @@ def test_with_a_mixture_no_draw_tells_more_than_its_bound(method, base_on_edge):
 def test_after_the_limit_a_mixture_goes_on_telling_a_little():
     limits = PrivacyLimits(text=3.0, mixture=0.2)
     _, account, events = written(STEERING, limits)
-    told = [event for event in events if isinstance(event, Reckoned)]
+    told = [event for event in events if isinstance(event, PrivacySpent)]
     spent = next(i for i, event in enumerate(told) if event.total > 2.8)
     for event in told[spent + 1 :]:
         assert abs(event.nats) <= 0.2 * event.tokens + 1e-9 or event.total < 3.0
@@ -477,5 +477,5 @@ def test_at_temperature_0_the_number_is_an_indication():
         settings = replace(STEERING, method=method, temperature=0.0)
         _, account, events = written(settings, None)
         assert not account.exact
-        assert not any(e.exact for e in events if isinstance(e, Reckoned))
+        assert not any(e.exact for e in events if isinstance(e, PrivacySpent))
         assert math.isfinite(account.total)

@@ -9,7 +9,7 @@ import pytest
 
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.settings import MethodSettings
-from edge_app.decoding.events import Finished, HeldBack, Notice, Reckoned
+from edge_app.decoding.events import Finished, HeldBack, Notice, PrivacySpent
 from edge_app.privacy.budget import PrivacyLimits
 from edge_app.privacy.guard.gate import GuardGate
 from edge_app.privacy.ledger import read_ledger, read_spent, spent_path
@@ -61,7 +61,7 @@ def told(service, limits=None, **changes):
         max_tokens=10,
         privacy=limits,
     )
-    return [e for e in events_of(service, request) if isinstance(e, Reckoned)]
+    return [e for e in events_of(service, request) if isinstance(e, PrivacySpent)]
 
 
 def events_of(service, request):
@@ -87,7 +87,7 @@ def test_what_the_guard_holds_back_is_not_told(service):
             ),
         )
         held = [event for event in events if isinstance(event, HeldBack)]
-        told = [event for event in events if isinstance(event, Reckoned)]
+        told = [event for event in events if isinstance(event, PrivacySpent)]
         if held and told and told[-1].total_tokens:
             break
     assert held

@@ -24,9 +24,9 @@ from tui_tapes import REQUEST, letter_recording
 HELD = events.HeldBack("person", "a name of yours", " Zoltan", " Name", 3, 2)
 ALL = [
     *letter_recording()[:-1],
-    events.Reckoned(2.5, 1, 2.5, 2, 2.5, 4.0, None, True, 0),
+    events.PrivacySpent(2.5, 1, 2.5, 2, 2.5, 4.0, None, True, 0),
     events.StandsIn(((90, " Name"),)),
-    events.Posed(((91, "Thank"), (92, " Ana"))),
+    events.PublicPrompt(((91, "Thank"), (92, " Ana"))),
     HELD,
     events.Notice("the server at https://secret.example is gone"),
     letter_recording()[-1],
@@ -127,7 +127,15 @@ def test_a_redacted_tape_holds_no_word(tmp_path):
     said = {value for value in values if re.search("[A-Za-wyz1-9]", value)}
     assert said == {
         *("SourcesFound", "Opened", "Sent", "Received", "Drafted", "Verified"),
-        *("Settled", "Reckoned", "StandsIn", "Posed", "HeldBack", "Notice", "Finished"),
+        *(
+            "Settled",
+            "PrivacySpent",
+            "StandsIn",
+            "PublicPrompt",
+            "HeldBack",
+            "Notice",
+            "Finished",
+        ),
         "Quoted",
         *("open", "opened", "block", "verdict", "person", "accepted", "bonus"),
         *("recovered", "end", "email", "http://server.example/"),

@@ -24,7 +24,7 @@ from tui_helpers import (
 from tui_tapes import LETTER, REQUEST, SOURCES, letter_recording
 
 from decoding_core.errors import StoppedError
-from edge_app.decoding.events import Choice, HeldBack, Place, Settled, Weighed
+from edge_app.decoding.events import Alternatives, Choice, HeldBack, Place, Settled
 from edge_app.service.requests import ServiceConfig, WriteRequest
 from edge_app.service.service import WritingService
 from edge_app.tui.journal import JournalFolder
@@ -472,7 +472,7 @@ def weighed_recording():
                 first = (token.id, token.text, 0.42)
                 more = (0.1, 0.61) if redrawn else ()
                 places.append(Place((Choice(*first, *more), *others), redrawn))
-            events.append(Weighed(count, tuple(places)))
+            events.append(Alternatives(count, tuple(places)))
             count += len(places)
     return events
 

@@ -17,7 +17,7 @@ from edge_app.decoding.events import (
     Drafted,
     EventEmitter,
     Finished,
-    Reckoned,
+    PrivacySpent,
     Sent,
     Settled,
     Source,
@@ -175,7 +175,7 @@ def test_what_was_told_is_shown_where_it_was_reckoned():
     assert "told" not in sent_card(writing, 60).plain
     assert "told" not in [row[0] for row in rows(writing)]
     for nats, total in ((2.5, 2.5), (0.5, 3.0)):
-        told = Reckoned(nats, 1, total, 2, 2.5, 4.0, 8.0, True, 0)
+        told = PrivacySpent(nats, 1, total, 2, 2.5, 4.0, 8.0, True, 0)
         variant.apply(told, 1.0)
     card = sent_card(writing, 60).plain
     assert "told of your history: 3.0 nats" in card

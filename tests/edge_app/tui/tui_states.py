@@ -16,7 +16,7 @@ from tui_tapes import NOON, REQUEST, held_letter
 from decoding_core.messages import OpenSession
 from decoding_core.settings import MethodSettings
 from decoding_core.wire_json import open_to_json
-from edge_app.decoding.events import Finished, Posed, Statistics
+from edge_app.decoding.events import Finished, PublicPrompt, Statistics
 from edge_app.tui.journal import JournalFolder
 
 HELD = 41
@@ -32,7 +32,7 @@ def walk(
     said = OpenSession((1, 2), (), "fake", MethodSettings().terms())
     payload = json.dumps(open_to_json(said)).encode()
     service.recordings[0] = [
-        *(sources, Posed(((1, "Write an email to Ana.\n"), (2, REQUEST.text)))),
+        *(sources, PublicPrompt(((1, "Write an email to Ana.\n"), (2, REQUEST.text)))),
         *(opened, replace(sent, payload=payload), *rest),
     ]
     service.recordings.append([*held_letter(), Finished("end", Statistics())])
