@@ -85,6 +85,69 @@ def is_special(path: Path) -> bool:
     return False
 
 
+def make_private(path: Path) -> None:
+    """Create a private file if it is missing, with private folders above it."""
+    make_folder(path.parent)
+    try:
+        create(path).close()
+    except FileExistsError:
+        if not is_special(path):
+            path.chmod(0o600)
+
+
+def part_of(path: Path) -> Path:
+    """Create the empty private file in which the next version of a file is written."""
+    part = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
+    make_private(part)
+    return part
+
+
+def put_in_place(part: Path, path: Path) -> None:
+    """Replace a file durably by its finished next version, and overwrite the old one.
+
+    Close no handle of a database that this process has open: that drops its locks.
+    Raises OSError if the path is a device or a pipe, which no file may replace.
+    """
+    if is_special(path):
+        raise OSError(errno.EINVAL, "a device or a pipe and no file", str(path))
+    before = os.open(path, os.O_RDWR) if path.exists() else None
+    try:
+        sync(part)
+        part.replace(path)
+        sync(path.parent)
+        if before is not None:
+            _overwrite(before)
+    finally:
+        if before is not None:
+            os.close(before)
+
+
+def shred(path: Path) -> None:
+    """Overwrite and remove a file as far as the system lets us; a device stays."""
+    if is_special(path):
+        return
+    try:
+        handle = os.open(path, os.O_RDWR)
+    except FileNotFoundError:
+        return
+    try:
+        path.unlink()
+        _overwrite(handle)
+    finally:
+        os.close(handle)
+
+
+def sync(path: Path) -> None:
+    """Write a file or a folder to the disk before anything relies on it."""
+    if os.name == "nt" and path.is_dir():
+        return  # Windows has no handle of a folder
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
 def close_to_others(path: Path) -> None:
     """Remove all rights of other users from a folder or file of ours."""
     found = path.stat()
@@ -114,6 +177,14 @@ def may_be_swapped(folder: Path) -> bool:
     foreign = not _is_ours(found) and found.st_uid != 0
     anybody = found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX
     return foreign or bool(anybody)
+
+
+def _overwrite(handle: int) -> None:
+    left = os.fstat(handle).st_size
+    os.lseek(handle, 0, os.SEEK_SET)
+    while left > 0:
+        left -= os.write(handle, bytes(min(left, 1 << 20)))
+    os.fsync(handle)
 
 
 def _is_ours(found: os.stat_result) -> bool:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         StoreTooNewError,
         UnknownImporterError,
     )
-    from personal_store.ingest.importing import import_source
+    from personal_store.importing import import_source
     from personal_store.records import (
         Author,
         Document,
@@ -55,7 +55,7 @@ _HOME = {
     "StoreError": "errors",
     "StoreTooNewError": "errors",
     "UnknownImporterError": "errors",
-    "import_source": "ingest.importing",
+    "import_source": "importing",
 }
 """Which module each name comes from."""
 

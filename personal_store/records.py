@@ -57,6 +57,8 @@ class Document:
     """Lower-cased address of the writer; empty where an export holds only own texts."""
     sender_name: str = ""
     """The writer's name as the source has it."""
+    answer_to: str = ""
+    """Whom a mail asks to be answered to, as `Name <address>`; empty for its sender."""
     sent_at: int | None = None
     """Seconds since 1970, UTC."""
     rating: float | None = None
@@ -153,6 +155,8 @@ class Passage:
     sender: str = ""
     """Address of the writer, where the source names one."""
     sender_name: str = ""
+    answer_to: str = ""
+    """Whom it asks to be answered to, as `Name <address>`; empty for its sender."""
     own: bool = True
     """Whether the owner wrote it."""
 

@@ -1,4 +1,4 @@
-"""The store file: opening it, asking it. What is written to it is in writing.py."""
+"""The store: opening it and asking it. lifecycle/writing.py writes to it."""
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -9,12 +9,12 @@ from typing import Any, Self
 
 from sqlite_utils import Database
 
-from personal_store.database.connecting import connect_private
+from personal_store.connection import connect_private
+from personal_store.lifecycle import forgetting
 from personal_store.lifecycle import identities as owner
-from personal_store.lifecycle import trash
-from personal_store.lifecycle.late_cleaning import clean_all_waiting, received_index
-from personal_store.lifecycle.raw_bodies import text_of
-from personal_store.lifecycle.selectors import Which
+from personal_store.lifecycle.cleaning import clean_all_waiting, received_index
+from personal_store.lifecycle.overview import Which
+from personal_store.lifecycle.writing import text_of
 from personal_store.records import (
     OWN,
     UNREAD,
@@ -24,27 +24,25 @@ from personal_store.records import (
     Record,
     moment,
 )
-from personal_store.search.asking import Asked
-from personal_store.search.derived import (
+from personal_store.search.index import Asked, Entry, Hit, Index, Wanted, is_to
+from personal_store.search.tables import (
     BY_OTHERS,
     FINDABLE,
-    HEARD,
     OWN_TEXTS,
     RECEIVED,
+    RECEIVED_TEXT,
 )
-from personal_store.search.index import EXHAUSTIVE, Index
-from personal_store.search.ranking import Entry, Hit, Wanted, is_to
-from personal_store.search.retrieval import Corpus, CorpusCache, Searcher
 from personal_store.text.tokens import tokens
 
 _PASSAGE = """
-    SELECT record.id, record.kind, recipient, sender, sender_name, author, title, body,
-           sent_at, source.kind || ': ' || source.label AS source
+    SELECT record.id, record.kind, recipient, sender, sender_name, answer_to, author,
+           title, body, sent_at,
+           source.kind || ': ' || source.label AS source
     FROM record JOIN source ON source.id = record.source_id
     WHERE record.id = ? AND
 """
-_FOUND = _PASSAGE + FINDABLE
-_HEARD = _PASSAGE + HEARD
+_OWN = _PASSAGE + FINDABLE
+_RECEIVED = _PASSAGE + RECEIVED_TEXT
 _RECORDS = f"""
     SELECT record.*, source.kind || ': ' || source.label AS source,
            (SELECT json_group_array(label) FROM record_label
@@ -54,8 +52,6 @@ _RECORDS = f"""
     FROM record JOIN source ON source.id = record.source_id
     WHERE trashed_at IS NULL ORDER BY record.id
 """  # noqa: S608
-
-_corpora = CorpusCache()
 
 
 class Store:
@@ -77,7 +73,7 @@ class Store:
         in the trash for long enough is forgotten now.
         """
         db = connect_private(path)
-        trash.empty_if_due(db, path)
+        forgetting.empty_if_due(db, path)
         return cls(db, path)
 
     def close(self) -> None:
@@ -106,16 +102,15 @@ class Store:
         which: Which | None = None,
         distinctive_only: bool = False,
     ) -> list[Passage]:
-        """Own texts that share words with the query, best first by rank_bm25's scores.
+        """Own texts that share words with the query, best first by BM25.
 
         Texts of the same kind and to the same recipient are preferred, not required;
         `which` is required. With `distinctive_only`, words that stand in more than half
-        of the texts are left out, which the package would lift above rarer ones.
-        Nothing is returned when nothing matches: see `recent`.
+        of the texts are left out. Nothing is returned if nothing matches: see `recent`.
         """
         only = self._only(which, FINDABLE)
         wanted = Wanted(limit, kind, recipient, excluded, only, distinctive_only)
-        return self._passages(self._searcher().search(tokens(query), wanted))
+        return self._passages(self._index().search(tokens(query), wanted))
 
     def find(
         self,
@@ -128,32 +123,22 @@ class Store:
         progress: ProgressCallback | None = None,
     ) -> list[Passage]:
         """What a person looks for, best first: own texts, or texts by others, which
-        can be answered and are never imitated. `typed` may hold "phrases" and -words:
-        see asking.py.
+        can be answered and are never imitated. `typed` may hold "phrases" and -words.
 
-        Words of at most half of the texts rank them; where these find nothing, all do,
-        and where those have no weight, the newest come first. The first search of
-        received texts after an import indexes them; `progress` hears how far it is.
+        Words of at most half of the texts rank them; if these find nothing, all words
+        do. The first search of received texts after an import indexes them.
         """
         asked = Asked.of(typed)
-        texts, sql = (RECEIVED, _HEARD) if received_ones else (OWN_TEXTS, _FOUND)
-        searcher: Searcher
-        if received_ones:
-            searcher = received_index(self.db, progress)
-        else:
-            searcher = self._searcher()
+        texts, sql = (RECEIVED, _RECEIVED) if received_ones else (OWN_TEXTS, _OWN)
+        index = received_index(self.db, progress) if received_ones else self._index()
         only = self._only(which, texts.condition)
         fitting = asked.fitting(self.db, texts)
         if fitting is not None:
             only = fitting if only is None else only & fitting
         wanted = Wanted(limit, recipient=recipient, only=only, distinctive_only=True)
-        hits = searcher.search(asked.terms, wanted)
+        hits = index.search(asked.terms, wanted)
         if not hits:
-            hits = searcher.search(asked.terms, replace(wanted, distinctive_only=False))
-        if not hits:
-            common = asked.with_any(self.db, texts)
-            only = common if only is None else only & common
-            hits = searcher.recent(replace(wanted, only=only))
+            hits = index.search(asked.terms, replace(wanted, distinctive_only=False))
         return self._passages(hits, sql)
 
     def recent(
@@ -166,15 +151,15 @@ class Store:
     ) -> list[Passage]:
         """The newest own texts, those to the same recipient and of this kind first."""
         wanted = Wanted(limit, kind, recipient, excluded)
-        return self._passages(self._searcher().recent(wanted))
+        return self._passages(self._index().recent(wanted))
 
     def kinds(self) -> Mapping[int, str]:
         """The kind of each own text by its id, in the order of import."""
-        return self._searcher().kinds()
+        return self._index().kinds()
 
     def matching(self, query: str) -> Mapping[int, float]:
         """BM25 by id of every own text that shares distinctive words with it."""
-        return self._searcher().matching(tokens(query))
+        return self._index().matching(tokens(query))
 
     def passage(self, record_id: int) -> Passage | None:
         """One own text, whole; None if there is none with this id."""
@@ -184,7 +169,7 @@ class Store:
     def received(self, record_id: int) -> Passage | None:
         """One text by somebody else, whole; None if there is none with this id."""
         clean_all_waiting(self.db, [record_id])
-        passages = self._passages([Hit(record_id, 0.0, {})], _HEARD)
+        passages = self._passages([Hit(record_id, 0.0, {})], _RECEIVED)
         return passages[0] if passages else None
 
     def newest_received(
@@ -194,12 +179,12 @@ class Store:
         given. The first call after an import indexes them, as `find` does."""
         received_index(self.db)
         rows = self.db.execute(
-            f"""SELECT id FROM record WHERE {HEARD} AND
+            f"""SELECT id FROM record WHERE {RECEIVED_TEXT} AND
                 (? IS NULL OR sender IN (SELECT value FROM json_each(?)))
                 ORDER BY sent_at DESC, id DESC LIMIT ?""",  # noqa: S608
             [*[None if senders is None else json.dumps(list(senders))] * 2, limit],
         )
-        return self._passages([Hit(one, 0.0, {}) for (one,) in rows], _HEARD)
+        return self._passages([Hit(one, 0.0, {}) for (one,) in rows], _RECEIVED)
 
     def thread(self, record_id: int) -> list[Passage]:
         """Own and received texts of the thread in which this one stands, whole, the
@@ -222,7 +207,7 @@ class Store:
             clean_all_waiting(self.db, ids)
             hits = [Hit(found, 0.0, {}) for found in ids]
             own = {one.record_id: one for one in self._passages(hits)}
-            heard = {one.record_id: one for one in self._passages(hits, _HEARD)}
+            heard = {one.record_id: one for one in self._passages(hits, _RECEIVED)}
             both = own | heard
             return [both[found] for found in ids if found in both]
         return []
@@ -331,34 +316,19 @@ class Store:
         """
         return owner.add_identities(self.db, addresses, why)
 
-    def _searcher(self) -> Searcher:
-        """Own texts, ready to be searched: few in memory, many in the file."""
-        index = Index(self.db, OWN_TEXTS)
-        return index if len(index) > EXHAUSTIVE else self.corpus()
+    def entries(self) -> list[Entry]:
+        """All own texts as their terms, in the order of import."""
+        return self._index().entries()
+
+    def _index(self) -> Index:
+        return Index(self.db, OWN_TEXTS)
 
     def _only(self, which: Which | None, state: str) -> frozenset[int] | None:
         if which is None or which.says_nothing():
             return None
         return frozenset(which.find(self.db, state=state))
 
-    def corpus(self) -> Corpus:
-        """All own texts in memory, as of now."""
-        state = dict(self.db.execute("SELECT name, value FROM state").fetchall())
-        return _corpora.get(state["store"], int(state["changes"]), self._read_corpus)
-
-    def _read_corpus(self) -> Corpus:
-        rows = self.db.execute(
-            """SELECT id, kind, recipient, recipient_address, sent_at, tok
-               FROM doc JOIN record USING (id) ORDER BY id"""
-        )
-        return Corpus(
-            [
-                Entry(record_id, kind, name, address, sent_at, terms.split())
-                for record_id, kind, name, address, sent_at, terms in rows
-            ]
-        )
-
-    def _passages(self, hits: Sequence[Hit], sql: str = _FOUND) -> list[Passage]:
+    def _passages(self, hits: Sequence[Hit], sql: str = _OWN) -> list[Passage]:
         """The texts of the hits, in their order; those gone meanwhile left out."""
         return [
             Passage(
@@ -373,6 +343,7 @@ class Store:
                 terms=dict(hit.terms),
                 sender=row["sender"],
                 sender_name=row["sender_name"],
+                answer_to=row["answer_to"],
                 own=row["author"] in OWN,
                 source=row["source"],
             )

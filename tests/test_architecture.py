@@ -60,7 +60,7 @@ SOURCES = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py
             "edge_app models decoding_core textual httpx llama_cpp numpy",
         ),
         (
-            "personal_store.store, personal_store.ingest.importing",
+            "personal_store.store, personal_store.importing",
             "textual httpx llama_cpp fastapi torch decoding_core models",
         ),
     ],

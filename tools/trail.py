@@ -162,9 +162,8 @@ def of_a_block(folder: Path) -> Trail:
 
 def of_a_mail(folder: Path) -> Trail:
     """The trail of reading and storing the third of five mails of a mailbox."""
-    from personal_store import Store, import_source
+    from personal_store import Store, import_source, importing
     from personal_store.importers.mailboxes import mbox
-    from personal_store.ingest import importing
     from personal_store.lifecycle.writing import ImportRun
 
     mailbox = folder / "letters.mbox"

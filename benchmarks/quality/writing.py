@@ -18,6 +18,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, cast
 
+from base.extras import how_to_add
 from benchmarks.cache import Cache, code_id, key_of, sha256_of, versions
 from benchmarks.pair import Pair
 from benchmarks.quality.arms import RERANKED, Arm, nats_of, target_of
@@ -56,7 +57,6 @@ from edge_app.retrieval.context import (
 from edge_app.service.profiles import Profiler
 from models.running.loading import load_reranker
 from models.running.settings import EngineSettings
-from personal_store.extras import how_to_add
 
 
 def check_extra() -> None:

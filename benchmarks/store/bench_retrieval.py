@@ -25,10 +25,9 @@ from benchmarks.store.takeout import Prose
 from edge_app.commands.terminal import Progress
 from models.command_line import Command
 from personal_store import Store
-from personal_store.database.transactions import immediate
-from personal_store.search.derived import OWN_TEXTS, refresh
-from personal_store.search.index import EXHAUSTIVE, Index
-from personal_store.search.ranking import Wanted
+from personal_store.connection import immediate
+from personal_store.search.index import Index, Wanted
+from personal_store.search.tables import OWN_TEXTS, refresh
 from personal_store.text.tokens import tokens
 
 _SIZES = (1_000, 10_000, 100_000, 1_000_000)
@@ -115,7 +114,6 @@ def measured(
         "6 words": [others.query(6) for _ in range(queries)],
         "80 words": [others.text(80) for _ in range(queries)],
     }
-    found["searched"] = "in the file" if size > EXHAUSTIVE else "in memory"
     found["one text more"] = _one_more(path, others)
     for name, some in asked.items():
         # In a process of its own, whose memory is that of the search alone.
@@ -193,8 +191,7 @@ def answer() -> None:
 def _recall(store: Store, query: str, ids: NDArray[np.int64], everything: Any) -> float:
     """The share of the best texts that are found."""
     words = list(dict.fromkeys(tokens(query)))
-    searcher = store.corpus() if len(ids) <= EXHAUSTIVE else Index(store.db, OWN_TEXTS)
-    hits = searcher.search(words, Wanted(100))
+    hits = Index(store.db, OWN_TEXTS).search(words, Wanted(100))
     ours = sorted(hits, key=lambda hit: -hit.parts["bm25"])[:_BEST]
     scores = everything.get_scores(words)
     best = ids[np.argsort(-scores, kind="stable")[:_BEST]]

@@ -20,6 +20,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from base.extras import how_to_add
 from decoding_core.errors import ContextFullError, InvalidSettingsError, StoppedError
 from edge_app.adapters.kept import AdapterRecord, KeptAdapter, Score, new_key, text_hash
 from edge_app.evaluation.cases import FEWEST_WORDS, Case, CasesError, case_of
@@ -37,8 +38,7 @@ from models.running.interface import Model
 from models.running.loading import load_model
 from models.running.settings import EngineSettings
 from personal_store import Store
-from personal_store.extras import how_to_add
-from personal_store.search.ranking import SAME_TEXT, Entry
+from personal_store.search.index import SAME_TEXT, Entry
 from personal_store.text.tokens import shingles
 
 FEWEST = 8
@@ -80,7 +80,7 @@ def divided(
     """
     entries = [
         entry
-        for entry in store.corpus().entries
+        for entry in store.entries()
         if len(entry.terms) >= FEWEST_WORDS and (only is None or entry.id in only)
     ]
     line = sorted(entries, key=lambda entry: (entry.sent_at or 0, entry.id))

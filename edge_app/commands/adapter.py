@@ -27,7 +27,7 @@ from edge_app.config.settings import read_settings, sample_store_path, store_pat
 from edge_app.sample import make_ready
 from models.command_line import Group
 from personal_store import Store
-from personal_store.database.encryption import is_encrypted
+from personal_store.copies import is_encrypted
 
 _NAME, _SAMPLE = "mine", "sample"
 _WHAT_IS_READ = {"request": "the request alone", "passages": "with retrieved passages"}

@@ -29,9 +29,9 @@ from edge_app.tui.preferences import Preferences
 from models.folders import state_folder
 from models.local.finding import PullUnderWay, pulls_under_way
 from models.prompts import Request
-from personal_store.database import keys
-from personal_store.database.connecting import holds_own_texts
-from personal_store.ingest.guards import in_words
+from personal_store import keys
+from personal_store.connection import holds_own_texts
+from personal_store.import_runs import in_words
 
 if TYPE_CHECKING:
     from edge_app.service.service import WritingService

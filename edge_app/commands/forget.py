@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,23 +23,20 @@ from edge_app.commands.terminal import Progress, note
 from edge_app.config.settings import ledger_path, store_path
 from models.command_line import Command, confirm
 from personal_store import Store
+from personal_store.lifecycle.cleaning import reclean
 from personal_store.lifecycle.forgetting import (
+    DAYS,
     UNTIDY,
+    exclude,
     forget,
     forget_everything,
-    is_untidy,
-)
-from personal_store.lifecycle.late_cleaning import clean_all_waiting, reclean
-from personal_store.lifecycle.proof import Proof
-from personal_store.lifecycle.selectors import outlines
-from personal_store.lifecycle.traces import Traces, strangers
-from personal_store.lifecycle.trash import (
-    DAYS,
-    exclude,
     in_trash,
+    is_untidy,
     put_into_trash,
     take_out_of_trash,
 )
+from personal_store.lifecycle.overview import outlines
+from personal_store.lifecycle.proof import Proof, unknown_files
 
 
 @click.command("exclude", cls=Command)
@@ -129,9 +125,6 @@ def forget_command(everything: bool, yes: bool, **options: Any) -> None:
         ids = found(store, chosen)
         if not agreed(store, ids, "forgotten for good", yes=yes):
             return
-        if not everything:  # pieces of texts are looked for, so they must be there
-            clean_all_waiting(store.db, ids)
-        traces = Traces.of(store.db, ids)
         texts = {i: p.text for i in ids if (p := store.passage(i)) is not None}
         _redact_ledger(list(texts.values()), everything=everything)
         with Progress("forgetting") as progress:
@@ -139,20 +132,18 @@ def forget_command(everything: bool, yes: bool, **options: Any) -> None:
                 proof = forget_everything(store.db, path, progress.show)
             else:
                 proof = forget(store.db, path, ids, progress.show)
-        _drop_profile(path, ids)
-        others = strangers(path)
-        if others:
-            traces = traces.without_those_in(store.db)
-            left = tuple(
-                f"{file} holds pieces of them" for file in traces.found_in(others)
-            )
-            proof = replace(proof, left=proof.left + left)
+        profile = _drop_profile(path, ids)
     _offer_adapters({i: texts.get(i, "") for i in ids}, path.name, yes=yes)
+    if others := [str(one) for one in unknown_files(path) if one != profile]:
+        note(
+            f"not looked into: {', '.join(others)}; delete copies of the store, "
+            "which still hold what was forgotten"
+        )
     show_proof(proof, f"forgot {len(ids):,}; ")
 
 
 def show_proof(proof: Proof, done: str) -> None:
-    """Say what is proven after `done`, or what is left; exit status 1 then."""
+    """Print what is proven after `done`; exit with status 1 if anything is left."""
     if proof.left:
         note(
             f"{done}not all of it is proven to be gone: {'; '.join(proof.left)}. Close "
@@ -220,8 +211,9 @@ def _offer_adapters(forgotten: Mapping[int, str], store: str, *, yes: bool) -> N
             note(f"the adapter '{adapter.name}' is deleted")
 
 
-def _drop_profile(path: Path, ids: Sequence[int]) -> None:
-    """A profile that was written from one of the texts may quote it."""
+def _drop_profile(path: Path, ids: Sequence[int]) -> Path:
+    """Delete a profile that was written from one of the texts, as it may quote it;
+    returns where profiles lie."""
     from edge_app.service.profiles import profile_path, read_profile  # llama.cpp: 0.2 s
 
     kept = profile_path(path)
@@ -229,6 +221,7 @@ def _drop_profile(path: Path, ids: Sequence[int]) -> None:
     if kept.exists() and (profile is None or set(profile.read) & set(ids)):
         kept.unlink()
         note("the profile that was written from them is forgotten")
+    return kept
 
 
 @click.command("reclean", cls=Command)

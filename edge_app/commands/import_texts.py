@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from base.extras import how_to_install
 from decoding_core.foreign_text import one_line
 from edge_app.commands.terminal import Progress, note
 from edge_app.config.settings import store_path
@@ -21,21 +22,19 @@ from edge_app.service.import_plan import (
     unread,
 )
 from models.command_line import Command, ask_secret, confirm
-from personal_store import ImportReport, Store, importers
-from personal_store.errors import SourceError
-from personal_store.extras import how_to_install
-from personal_store.files.files import Source
-from personal_store.files.sources import Selection, everything, only, opened
-from personal_store.importers import TalkImporter, imap
-from personal_store.ingest import watching
-from personal_store.ingest.discovery import (
+from personal_store import ImportReport, Store, discovery, importers
+from personal_store.discovery import (
     Discovery,
     discover,
     discover_in,
     may_hold_text,
 )
-from personal_store.ingest.importing import import_sources
-from personal_store.ingest.unfinished import Unfinished, dismiss, unfinished
+from personal_store.errors import SourceError
+from personal_store.files.files import Source
+from personal_store.files.sources import Selection, everything, only, opened
+from personal_store.import_runs import Unfinished, dismiss, unfinished
+from personal_store.importers import TalkImporter, imap
+from personal_store.importing import import_sources
 
 _FAILURES = 20
 """How many failures are shown."""
@@ -286,7 +285,7 @@ def _watch(store: Store, path: Path, asked: Unfinished, *, again: bool) -> None:
     goes on there the next time.
     """
     reports: list[ImportReport] = []
-    rounds = watching.settled(path)
+    rounds = discovery.settled(path)
     note(f"watching {path}; Ctrl-C ends it")
     while (files := _next(rounds)) is not None:
         try:

@@ -21,7 +21,7 @@ from edge_app.config.settings import GuardMode, store_path
 from models.command_line import confirm
 from personal_store import Store
 from personal_store.errors import StoreError
-from personal_store.lifecycle.selectors import Outline, Which, outlines
+from personal_store.lifecycle.overview import Outline, Which, outlines
 from personal_store.records import KINDS
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])

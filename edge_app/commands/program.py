@@ -15,18 +15,16 @@ import click
 from click.shell_completion import get_completion_class
 
 from base.locks import lock
-from base.owner_only import exposure
+from base.owner_only import exposure, shred
 from decoding_core.errors import DecodingError, InvalidSettingsError
 from decoding_core.foreign_text import one_line
 from edge_app.commands.terminal import note
 from edge_app.config.settings import Settings, read_settings, store_path
 from models.command_line import Command, confirm
 from models.folders import WRITER_VARIABLE, WRITERS, state_folder
-from personal_store import Store
-from personal_store.database import keys
+from personal_store import Store, keys
 from personal_store.errors import StoreError
-from personal_store.files.private_files import shred
-from personal_store.ingest.guards import in_words
+from personal_store.import_runs import in_words
 from personal_store.lifecycle.forgetting import UNTIDY, is_untidy
 
 _PRIVATE = (

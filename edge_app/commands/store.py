@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from base.owner_only import is_special, part_of, put_in_place, shred
 from decoding_core.foreign_text import escaped_json, legible, ungated
 from edge_app.commands.forget import show_proof
 from edge_app.commands.options import assume_yes, confirmed
@@ -36,17 +37,15 @@ from edge_app.privacy.ledger import SPENT, reseal, spent_path
 from models.command_line import Group, ask_secret
 from models.folders import state_folder
 from personal_store import Store, StoreError
-from personal_store.database.copies import back_up, backup_path
+from personal_store.copies import back_up, backup_path
 from personal_store.errors import faults
-from personal_store.files.private_files import part_of, put_in_place, shred
-from personal_store.lifecycle import raw_bodies
+from personal_store.lifecycle.cleaning import clean_all_waiting
 from personal_store.lifecycle.forgetting import tidy as tidy_up
-from personal_store.lifecycle.late_cleaning import clean_all_waiting
-from personal_store.search.derived import check
-from personal_store.transfer.exporting import as_lines, as_mailbox
-from personal_store.transfer.merging import merge as merge_stores
-from personal_store.transfer.restoring import put_back
-from personal_store.transfer.restoring import restore as restore_store
+from personal_store.lifecycle.writing import keep_bodies
+from personal_store.search.tables import check
+from personal_store.transfer import as_lines, as_mailbox, put_back
+from personal_store.transfer import merge as merge_stores
+from personal_store.transfer import restore as restore_store
 
 
 def put_under(old: str | None, new: str | None) -> None:
@@ -228,7 +227,7 @@ def raw(what: str) -> None:
     with Store.open(store_path()) as store:
         if what == "off":
             _clean_received(store)
-        dropped = raw_bodies.want(store.db, what == "on")
+        dropped = keep_bodies(store.db, what == "on")
         if what == "off":
             proof = tidy_up(store.db, store.path)
             if proof.left:
@@ -252,7 +251,7 @@ def encrypt(keyring: bool) -> None:
     the random key is printed once: keep a copy, as nothing opens the store without it.
     Needs more libraries; without them, the command that adds them is printed.
     """
-    from personal_store.database import encryption, keys
+    from personal_store import copies, keys
 
     keys.cipher()
     key = keys.fresh() if keyring else _new_passphrase()
@@ -260,7 +259,7 @@ def encrypt(keyring: bool) -> None:
         keys.put_in_keyring(store_path(), key)
         click.echo(key)
     try:
-        encryption.encrypt(store_path(), key)
+        copies.encrypt(store_path(), key)
     except BaseException:
         if keyring:
             keys.forget_in_keyring(store_path())
@@ -287,15 +286,15 @@ def settings() -> None:
 @assume_yes
 def decrypt(yes: bool) -> None:
     """Make the store, its backup and what lies beside it plain files again."""
-    from personal_store.database import encryption, keys
+    from personal_store import copies, keys
 
     Store.open(store_path()).close()
-    if not encryption.is_encrypted(store_path()):
+    if not copies.is_encrypted(store_path()):
         raise StoreError(f"The store {store_path()} is plain: it is not encrypted.")
     if confirmed("Store your texts unencrypted?", yes=yes):
         _convert_drafts("")
         key = keys.known(store_path())
-        encryption.decrypt(store_path())
+        copies.decrypt(store_path())
         put_under(key, None)
         keys.forget_in_keyring(store_path())
         note("the store is not encrypted any more")
@@ -310,7 +309,7 @@ def _convert_drafts(key: str) -> None:
 
 
 def _new_passphrase() -> str:
-    from personal_store.database.keys import VARIABLE
+    from personal_store.keys import VARIABLE
 
     given = os.environ.get(VARIABLE)
     if given:
@@ -335,6 +334,8 @@ def _to_stdout(text: bytes) -> int:
 
 def _to_file(file: Path, lines: Iterable[bytes], force: bool) -> int:
     """Whole or not at all, readable by its owner alone."""
+    if is_special(file):
+        raise StoreError(f"{file} is a device or a pipe and no file: name a file.")
     part = part_of(file)
     try:
         with part.open("wb") as stream:

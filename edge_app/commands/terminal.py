@@ -19,8 +19,8 @@ import click
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.foreign_text import escaped_json, legible, one_line, ungated
 from models.command_line import ask_secret
-from personal_store.database import keys
-from personal_store.ingest.guards import in_words
+from personal_store import keys
+from personal_store.import_runs import in_words
 
 if TYPE_CHECKING:
     from rich.progress import ProgressColumn

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from base.extras import how_to_add
 from decoding_core.errors import InvalidSettingsError, StoppedError
 from decoding_core.foreign_text import legible, one_line
 from edge_app.commands import options
@@ -39,14 +40,12 @@ from edge_app.sample import make_ready
 from models.command_line import Command, Group, confirm
 from models.folders import state_folder
 from personal_store import Passage, Store, StoreError
-from personal_store.extras import how_to_add
-from personal_store.ingest.guards import in_words
+from personal_store.import_runs import in_words
 from personal_store.lifecycle import identities as addresses_of
+from personal_store.lifecycle.cleaning import clean_all_waiting
 from personal_store.lifecycle.forgetting import UNTIDY
-from personal_store.lifecycle.late_cleaning import clean_all_waiting
-from personal_store.lifecycle.raw_bodies import read
-from personal_store.lifecycle.selectors import outlines
-from personal_store.lifecycle.summary import Summary, summarise
+from personal_store.lifecycle.overview import Summary, outlines, summarise
+from personal_store.lifecycle.writing import body_of
 
 if TYPE_CHECKING:
     from edge_app.service.profiles import Profile
@@ -171,7 +170,7 @@ def show_command(record_id: int, raw: bool, clean: bool) -> None:
 
 
 def _raw(store: Store, record_id: int) -> str:
-    body = read(store.db, record_id)
+    body = body_of(store.db, record_id)
     if body is None:
         raise StoreError(
             f"No raw body of {record_id} is kept: it is not yours, was not cleaned out "

@@ -48,7 +48,7 @@ from edge_app.service.requests import MayLeave, WriteRequest
 from models.command_line import Command, choose, confirm, shows_all
 from models.prompts import TASKS, Request
 from personal_store import Store
-from personal_store.search.ranking import is_to
+from personal_store.search.index import is_to
 
 if TYPE_CHECKING:
     from edge_app.service.service import WritingService

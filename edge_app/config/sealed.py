@@ -18,11 +18,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from base.owner_only import write_whole
-from personal_store.database import keys
-from personal_store.database.connecting import connect_as_it_is
+from base.owner_only import part_of, put_in_place, shred, write_whole
+from personal_store import keys
+from personal_store.connection import connect_as_it_is
 from personal_store.errors import StoreLockedError
-from personal_store.files.private_files import part_of, put_in_place, shred
 
 if TYPE_CHECKING:  # most stores are plain, and need none of it
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM

@@ -22,8 +22,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from base.extras import how_to_add
 from decoding_core.errors import InvalidSettingsError
-from personal_store.extras import how_to_add
 
 HOST = "127.0.0.1"
 _PAGE = Path(__file__).with_name("browser.html")

@@ -20,8 +20,7 @@ from edge_app.retrieval.context import PASSAGES, Searchable
 from models.prompts import Request
 from personal_store import Passage, Store
 from personal_store.records import moment
-from personal_store.search.ranking import SAME_TEXT, Entry, Hit, Wanted
-from personal_store.search.retrieval import Corpus
+from personal_store.search.index import SAME_TEXT, Entry, Hit, Index, Wanted
 from personal_store.text.dates import parse_date
 from personal_store.text.tokens import shingles, tokens
 
@@ -74,7 +73,7 @@ class History:
         self, entries: Sequence[Entry], lookup: Callable[[int], Passage | None]
     ) -> None:
         """`lookup` gives the text of an entry; None where it has gone."""
-        self._corpus = Corpus(entries)
+        self._index = Index.of(entries)
         self._lookup = lookup
 
     @classmethod
@@ -98,21 +97,21 @@ class History:
         """Texts that share words with the query, best first; `wanted` are the fields of
         `Wanted`."""
         wish = Wanted(**{"limit": PASSAGES, **wanted})
-        return self._passages(self._corpus.search(tokens(query), wish))
+        return self._passages(self._index.search(tokens(query), wish))
 
     def recent(self, **wanted: Any) -> list[Passage]:
         """The newest texts, those to the same recipient and of this kind first."""
         return self._passages(
-            self._corpus.recent(Wanted(**{"limit": PASSAGES, **wanted}))
+            self._index.recent(Wanted(**{"limit": PASSAGES, **wanted}))
         )
 
     def kinds(self) -> Mapping[int, str]:
         """The kind of each text by its id, in the order of the history."""
-        return self._corpus.kinds()
+        return self._index.kinds()
 
     def matching(self, query: str) -> Mapping[int, float]:
         """BM25 by id of every text that shares distinctive words with the query."""
-        return self._corpus.matching(tokens(query))
+        return self._index.matching(tokens(query))
 
     def passage(self, record_id: int) -> Passage | None:
         """One text, whole; None where it has gone."""
@@ -288,7 +287,7 @@ def held_out(store: Store, count: int, group: str = YOURS) -> list[Case]:
     """
     # Texts without a date may be of any time and are left out, unless none has a date:
     # then the order of import counts.
-    entries = store.corpus().entries
+    entries = store.entries()
     dated = [entry for entry in entries if entry.sent_at is not None] or entries
     line = sorted(dated, key=lambda entry: (entry.sent_at or 0, entry.id))
     last: list[tuple[int, Entry]] = []

@@ -37,7 +37,7 @@ from edge_app.config.sealed import (
 )
 from edge_app.decoding.codec import to_json
 from edge_app.decoding.events import Event
-from personal_store.database import keys
+from personal_store import keys
 from personal_store.errors import StoreBusyError
 
 _WHAT = "ledger"

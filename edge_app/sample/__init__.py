@@ -43,8 +43,8 @@ def make_ready(store: Store) -> str:
     """
     from personal_store import import_source
     from personal_store.errors import StoreBusyError
-    from personal_store.ingest.importing import is_imported
-    from personal_store.lifecycle.late_cleaning import is_behind, reclean
+    from personal_store.importing import is_imported
+    from personal_store.lifecycle.cleaning import is_behind, reclean
 
     end = time.monotonic() + _PATIENCE
     while not all(is_imported(store, kind, path) for kind, path in _SOURCES):

@@ -15,7 +15,7 @@ from edge_app.service.requests import Letter
 from models.never_drawn import opens_header
 from models.prompts import Request
 from personal_store import Passage, Store
-from personal_store.search.ranking import is_to
+from personal_store.search.index import is_to
 
 LONGEST_LETTER = 2_000
 """Characters of a letter to answer: a prompt must hold past texts, too."""

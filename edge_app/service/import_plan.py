@@ -8,13 +8,12 @@ from itertools import islice
 from pathlib import Path
 
 from personal_store import ImportReport, Store, import_source, importers
+from personal_store.discovery import Discovery, Found, discover
 from personal_store.errors import SourceError, StoreBusyError
+from personal_store.import_runs import Unfinished, as_begun, in_words, noted
 from personal_store.importers import MailImporter, TalkImporter
 from personal_store.importers.service_files import BOTH, NOBODY, OTHERS, YOURS
-from personal_store.ingest.discovery import Discovery, Found, discover
-from personal_store.ingest.guards import in_words
-from personal_store.ingest.importing import find_owner, import_sources
-from personal_store.ingest.unfinished import Unfinished, as_begun, noted
+from personal_store.importing import find_owner, import_sources
 from personal_store.reading.authorship import SAMPLE
 from personal_store.records import ProgressCallback
 

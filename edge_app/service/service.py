@@ -77,7 +77,7 @@ from models.running.loading import load_model, load_reranker
 from models.running.machine import fit_threads
 from models.running.settings import default_threads
 from personal_store import Passage, Store
-from personal_store.ingest.unfinished import Unfinished, dismiss, unfinished
+from personal_store.import_runs import Unfinished, dismiss, unfinished
 
 LEARNT = 1000
 """How many of the newest texts are private besides those that are read, if an

@@ -23,11 +23,18 @@ from datetime import datetime
 from pathlib import Path
 
 from base.locks import is_at, lock
-from base.owner_only import create, make_folder, open_private
+from base.owner_only import (
+    create,
+    make_folder,
+    open_private,
+    part_of,
+    put_in_place,
+    shred,
+    sync,
+)
 from edge_app.config.sealed import DamagedSealError, Seal, salt_of
 from edge_app.tui.draft import Draft, Entry, from_line, joined, to_line
 from edge_app.tui.saving import why_not
-from personal_store.files.private_files import part_of, put_in_place, shred, sync
 
 FORMAT = 3
 _HEADER = "specsteer_draft"

@@ -16,10 +16,9 @@ from contextlib import suppress
 from difflib import SequenceMatcher
 from pathlib import Path
 
-from base.owner_only import create
+from base.owner_only import create, shred
 from decoding_core.foreign_text import legible
 from models.folders import state_folder
-from personal_store.files.private_files import shred
 
 _SECONDS = 5.0
 """A program that keeps the clipboard goes on by itself; one that hangs is ended."""

@@ -42,7 +42,7 @@ from models.prompts import Request
 
 if TYPE_CHECKING:
     from edge_app.service.service import WritingService
-    from personal_store.ingest.unfinished import Unfinished
+    from personal_store.import_runs import Unfinished
 
 AGAIN_TEMPERATURE = 0.7
 """Used for another version when the settings leave nothing to chance."""
@@ -562,7 +562,7 @@ class Writing:
         self.paused, self.paused_at, self.imported = None, "", ""
 
         def leave() -> None:
-            from personal_store.ingest.unfinished import Unfinished
+            from personal_store.import_runs import Unfinished
 
             self.service.leave_import(Unfinished(kind, path, tuple(me)))
 

@@ -23,8 +23,7 @@ from models.synthetic_writers.writers import (
     recipient,
     styled,
 )
-from personal_store.search.ranking import SAME_TEXT, Entry, Wanted
-from personal_store.search.retrieval import Corpus
+from personal_store.search.index import SAME_TEXT, Entry, Index, Wanted
 from personal_store.text.tokens import overlap, shingles, tokens
 
 _LONG = 0.12
@@ -294,7 +293,7 @@ class Library:
     def __init__(self, texts: Sequence[Excerpt]) -> None:
         self.texts = texts
         self._terms = [tokens(f"{text.subject}\n{text.text}") for text in texts]
-        self._corpus = Corpus(
+        self._index = Index.of(
             [
                 Entry(i, text.task, text.recipient, "", None, terms)
                 for i, (text, terms) in enumerate(zip(texts, self._terms, strict=True))
@@ -309,10 +308,10 @@ class Library:
         kind, recipient = request.task, request.recipient or None
         query = tokens(f"{request.recipient} {request.text}")
         wanted = Wanted(limit, kind, recipient, excluded, distinctive_only=True)
-        hits = [hit.id for hit in self._corpus.search(query, wanted)]
+        hits = [hit.id for hit in self._index.search(query, wanted)]
         if len(hits) < limit:
             others = Wanted(limit - len(hits), kind, None, {*excluded, *hits})
-            hits += [hit.id for hit in self._corpus.recent(others)]
+            hits += [hit.id for hit in self._index.recent(others)]
         return hits
 
     def same_as(self, place: int) -> set[int]:

@@ -1,30 +1,75 @@
 """The files behind a path: one file, every fitting one in a folder, or in an archive.
 
 What an importer reads is a `Source`. Where it lies - on its own, in a zip, in a tar
-inside a zip - is the business of this package's files.py and archives.py alone.
+inside a zip - is decided here alone. Nothing is written under a name from an archive:
+what can only be read from its start is copied to a file without a name, which vanishes
+with the process.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+import bz2
+import gzip
+import io
+import lzma
+import re
+import shutil
+import stat
+import tarfile
+import tempfile
+import zipfile
+import zlib
+from calendar import timegm
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
+from typing import IO, Any, cast
 
 from personal_store.errors import SourceError
-from personal_store.files.archives import FAULTS, is_archive, unpack
 from personal_store.files.files import HEAD, Source, Wanted, in_folder, of_file, why
 
-__all__ = [
-    "HEAD",
-    "Selection",
-    "Source",
-    "Wanted",
-    "everything",
-    "locate",
-    "only",
-    "opened",
-]
+__all__ = ["HEAD", "Source", "Wanted"]
 
+MAX_MEMBERS = 100_000
+MAX_RATIO = 1_000
+"""How much larger one member may be than it is in the archive."""
+MAX_TOTAL = 1024**3
+"""Bytes that any archive may unpack to; larger ones up to MAX_TOTAL_RATIO."""
+MAX_TOTAL_RATIO = 100
+ROOM = 64 * 1024**2
+"""Bytes of disk that are left free when something has to be unpacked."""
+
+UNREADABLE = (
+    EOFError,
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    tarfile.TarError,
+)
+"""What reading a damaged archive raises, besides OSError."""
+FAULTS = (
+    *UNREADABLE,
+    OSError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+    OverflowError,
+    SourceError,
+)
+"""What looking at damaged or hostile bytes of any kind raises."""
+
+_PACKED: dict[tuple[str, ...], Callable[[IO[bytes]], Any]] = {
+    (".tgz", ".tar.gz"): lambda raw: gzip.GzipFile(fileobj=raw),
+    (".tbz2", ".tar.bz2"): bz2.BZ2File,
+    (".txz", ".tar.xz"): lzma.LZMAFile,
+}
+_TARS = (".tar", *(suffix for suffixes in _PACKED for suffix in suffixes))
+_DOCUMENTS = (".docx", ".odt", ".xlsx", ".ods", ".pptx", ".odp", ".epub", ".jar")
+_LONGEST_READ = 64 * 1024**2
+_DRIVE = re.compile(r"[A-Za-z]:")
+_APPLE = re.compile(r"(?:^|/)(?:__MACOSX/|\._)")
+_TOO_MUCH = "unpacks to far too much: it is not read."
 _INSTEAD = {
     ".pst": "is an Outlook archive: 'import pst' reads it",
     ".ost": "is an Outlook archive: 'import pst' reads it",
@@ -148,6 +193,36 @@ def only(selection: Selection) -> Iterator[Selection]:
         _selection.reset(before)
 
 
+def is_archive(source: Source) -> bool:
+    """Whether there are files in it: by its name, else as a zip by its first bytes."""
+    name = source.name.lower()
+    if name.endswith((".zip", *_TARS)):
+        return True
+    if source.member or name.endswith(_DOCUMENTS):
+        return False
+    return source.head(2) == b"PK" and zipfile.is_zipfile(source.path)
+
+
+def unpack(archive: Source, wanted: Wanted, depth: int = 1) -> Iterator[Source]:
+    """What is in an archive, and in those inside it down to `depth`.
+
+    Raises SourceError for one that is damaged, protected, or unpacks to too much, and
+    for names and links that lead out of it.
+    """
+    is_tar = archive.name.lower().endswith(_TARS)
+    try:
+        yield from (_in_tar if is_tar else _in_zip)(archive, wanted, depth)
+    except FAULTS as error:
+        if isinstance(error, SourceError):
+            raise
+        # A download that broke off is by far the most frequent reason.
+        is_cut = isinstance(error, UNREADABLE) and not isinstance(error, OSError)
+        ending = "; was it downloaded to its end?" if is_cut else "."
+        raise SourceError(
+            f"{archive.place} cannot be read: {why(error)}{ending}"
+        ) from error
+
+
 def _tried(source: Source, wanted: Wanted) -> list[Source]:
     """The source if it is wanted; with its fault if it cannot even be looked at."""
     if source.fault:
@@ -166,3 +241,226 @@ def _check(path: Path) -> None:
         raise SourceError(f"{path} is neither a file nor a folder.")
     if path.is_file() and path.stat().st_size == 0:
         raise SourceError(f"{path} is empty.")
+
+
+def _in_zip(archive: Source, wanted: Wanted, depth: int) -> Iterator[Source]:
+    if archive.member:  # a zip is read from its end: one inside another is copied first
+        with archive.open() as stream:
+            packed = zipfile.ZipFile(Spill().keep(stream, archive)())
+    else:
+        packed = zipfile.ZipFile(archive.path)
+    members = packed.infolist()
+    _check_count(archive, len(members))
+    if sum(member.file_size for member in members) > _limit(archive):
+        raise SourceError(f"{archive.place} {_TOO_MUCH}")
+    for member in sorted(members, key=lambda member: member.filename):
+        if member.flag_bits & 1:
+            raise SourceError(
+                f"{archive.place} is protected by a password: unpack it, and import "
+                "the folder."
+            )
+        if member.file_size > MAX_RATIO * max(1, member.compress_size) + HEAD:
+            raise SourceError(f"{member.filename} in {archive.place} {_TOO_MUCH}")
+        _check_name(archive, member.filename)
+        kind = stat.S_IFMT(member.external_attr >> 16)
+        if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
+            raise _not_a_file(archive, member.filename)
+        if member.is_dir() or not member.file_size or _APPLE.search(member.filename):
+            continue
+        source = Source(
+            archive.path,
+            member.file_size,
+            _inside(archive, member.filename),
+            partial(_member, packed, member),
+            _moment(member.date_time),
+        )
+        if not is_archive(source):
+            yield source
+        elif not depth:
+            fault = f"{source.place} is packed too deep: unpack it."
+            yield replace(source, fault=fault)
+        else:
+            try:
+                yield from unpack(source, wanted, depth - 1)
+            except SourceError as error:  # which does not spoil the outer archive
+                yield replace(source, fault=str(error))
+
+
+def _member(packed: zipfile.ZipFile, member: zipfile.ZipInfo) -> IO[bytes]:
+    try:
+        return packed.open(member)
+    except (RuntimeError, NotImplementedError, ValueError) as error:
+        raise zipfile.BadZipFile(why(error)) from error
+
+
+def _in_tar(archive: Source, wanted: Wanted, depth: int) -> Iterator[Source]:
+    del depth  # tars hold folders, not archives
+    in_place = archive.name.lower().endswith(".tar") and not archive.member
+    spill = None if in_place else Spill()
+    with archive.open() as raw:
+        name = archive.name.lower()
+        kinds = (kind for ends, kind in _PACKED.items() if name.endswith(ends))
+        unpacked = next(kinds, lambda stream: stream)(raw)
+        stream = _Bounded(cast("IO[bytes]", unpacked), archive)
+        with tarfile.open(fileobj=cast("IO[bytes]", stream), mode="r:") as packed:
+            for count, member in enumerate(packed, 1):
+                _check_count(archive, count)
+                _check_name(archive, member.name)
+                if not (member.isreg() or member.isdir()) or member.issparse():
+                    raise _not_a_file(archive, member.name)
+                if not (member.isreg() and member.size) or _APPLE.search(member.name):
+                    continue
+                inside = _inside(archive, member.name)
+                modified = int(member.mtime)
+                source = Source(archive.path, member.size, inside, modified=modified)
+                if spill is None:
+                    begin, size = member.offset_data, member.size
+                    at = partial(_opened_at, archive.path, begin, size)
+                    yield replace(source, content=at)
+                    continue
+                extracted = packed.extractfile(member)
+                assert extracted is not None  # it is a regular file
+                with extracted as file:
+                    head = file.read(HEAD)
+                    # a look at its beginning decides whether it is worth the room
+                    if wanted(replace(source, content=partial(io.BytesIO, head))):
+                        file.seek(0)
+                        yield replace(source, content=spill.keep(file, source))
+
+
+class _Bounded:
+    """A stream that refuses to become far larger than the archive it comes from.
+
+    The tar format can also ask for one huge read, for a name; that is refused as well.
+    """
+
+    def __init__(self, stream: IO[bytes], archive: Source) -> None:
+        self._stream = stream
+        self._archive = archive
+        self._limit = _limit(archive)
+
+    def read(self, size: int = -1) -> bytes:
+        if not 0 <= size <= _LONGEST_READ or self.tell() > self._limit:
+            raise SourceError(f"{self._archive.place} {_TOO_MUCH}")
+        return self._stream.read(size)
+
+    def seek(self, position: int, whence: int = 0) -> int:
+        if position > self._limit:
+            raise SourceError(f"{self._archive.place} {_TOO_MUCH}")
+        return self._stream.seek(position, whence)
+
+    def tell(self) -> int:
+        return self._stream.tell()
+
+    def seekable(self) -> bool:
+        return True
+
+
+class Spill:
+    """A file without a name that holds what could not be read where it lies."""
+
+    def __init__(self) -> None:
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 (lives as long as we)
+        self._end = 0
+
+    def keep(self, stream: IO[bytes], source: Source) -> "partial[IO[bytes]]":
+        """Copy a stream; what opens the copy."""
+        free = shutil.disk_usage(tempfile.gettempdir()).free
+        if free < source.size + ROOM:
+            raise SourceError(
+                f"There is no room in {tempfile.gettempdir()} to unpack {source.name} "
+                f"({source.size:,} bytes): unpack {source.path} elsewhere and import "
+                "what is in it."
+            )
+        begin = self._end
+        self._file.seek(begin)
+        shutil.copyfileobj(stream, self._file, 1024 * 1024)
+        self._file.flush()
+        self._end = self._file.tell()
+        return partial(self._open, begin, self._end - begin)
+
+    def _open(self, begin: int, size: int) -> IO[bytes]:
+        return io.BufferedReader(_Window(self._file, begin, size, self))
+
+    def __del__(self) -> None:
+        self._file.close()
+
+
+class _Window(io.RawIOBase):
+    """A part of a file as a file."""
+
+    def __init__(
+        self, file: IO[bytes], begin: int, size: int, owner: Spill | None = None
+    ) -> None:
+        self._file = file
+        self._begin = begin
+        self._size = size
+        self._position = 0
+        self._owner = owner  # kept, so that its file stays open as long as this
+        super().__init__()
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, position: int, whence: int = 0) -> int:
+        base = {0: 0, 1: self._position, 2: self._size}[whence]
+        self._position = max(0, base + position)
+        return self._position
+
+    def readinto(self, buffer: "memoryview") -> int:  # type: ignore[override]
+        length = max(0, min(len(buffer), self._size - self._position))
+        self._file.seek(self._begin + self._position)
+        data = self._file.read(length)
+        buffer[: len(data)] = data
+        self._position += len(data)
+        return len(data)
+
+    def close(self) -> None:
+        if self._owner is None and not self.closed:
+            self._file.close()
+        super().close()
+
+
+def _opened_at(path: Path, begin: int, size: int) -> IO[bytes]:
+    return io.BufferedReader(_Window(path.open("rb"), begin, size))
+
+
+def _limit(archive: Source) -> int:
+    return max(MAX_TOTAL, MAX_TOTAL_RATIO * archive.size)
+
+
+def _check_count(archive: Source, count: int) -> None:
+    if count > MAX_MEMBERS:
+        raise SourceError(f"{archive.place} holds too many files: unpack it first.")
+
+
+def _check_name(archive: Source, name: str) -> None:
+    parts = name.replace("\\", "/").split("/")
+    if ".." in parts or not parts[0] or _DRIVE.fullmatch(parts[0]):
+        raise SourceError(
+            f"{archive.place} holds the name '{name}', which leads out of the archive: "
+            "it is not read."
+        )
+
+
+def _not_a_file(archive: Source, name: str) -> SourceError:
+    return SourceError(
+        f"'{name}' in {archive.place} is a link or a device, not a file: unpack the "
+        "archive and import the folder."
+    )
+
+
+def _inside(archive: Source, name: str) -> str:
+    name = name.replace("\\", "/").removeprefix("./")
+    return f"{archive.member}/{name}" if archive.member else name
+
+
+def _moment(date: tuple[int, int, int, int, int, int]) -> int | None:
+    """Zips write local time without saying which; it is taken for UTC."""
+    try:
+        return timegm((*date, 0, 0, 0))
+    except (ValueError, OverflowError):
+        return None

@@ -18,9 +18,8 @@ from typing import Any, Protocol, TypeVar
 from personal_store.cleaning.cleaning import VERSION, tidy
 from personal_store.cleaning.markup import own_text
 from personal_store.errors import SeveralOwnersError, SourceError
-from personal_store.files.archives import FAULTS
 from personal_store.files.files import Bundle, Source, parts, why
-from personal_store.files.sources import locate
+from personal_store.files.sources import FAULTS, locate
 from personal_store.records import Document, ImportFailure, Item, ReadOptions, Skipped
 from personal_store.text.tokens import tokens
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from personal_store.files.archives import FAULTS
 from personal_store.files.files import Source
+from personal_store.files.sources import FAULTS
 from personal_store.importers.structured import has_columns
 
 YOURS, OTHERS, BOTH, NOBODY = "yours", "others'", "both", "nobody's"

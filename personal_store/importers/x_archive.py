@@ -25,8 +25,8 @@ from typing import Any
 
 from personal_store.cleaning.cleaning import normalised, tidy
 from personal_store.errors import SourceError
-from personal_store.files.archives import FAULTS
 from personal_store.files.files import Source
+from personal_store.files.sources import FAULTS
 from personal_store.importers.exports import (
     WITHOUT_TEXT,
     WITHOUT_WORDS,

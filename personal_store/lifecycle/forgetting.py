@@ -1,42 +1,91 @@
-"""Forgetting for good: rows, everything derived, the log, the free pages, the backup.
+"""Taking texts out of use: excluded, in the trash, or forgotten for good.
+
+Excluded texts stay stored and are never found. Those in the trash can be restored for
+30 days, and are forgotten at the next time the store is opened after that.
+
+Forgetting deletes rows and everything derived from them, and leaves a tombstone, so
+that an import does not bring the text back.
 
 SQLite's `secure_delete` overwrites what is deleted, but not what page splits have left
-behind: in trials one text in a thousand survived in a gap between cells. So the file
-is built anew each time (VACUUM), and proof.py then accounts for every byte. Until that
-is done the store says of itself that it is untidy, and everybody who is asked says so.
+behind: in trials one text in a thousand survived in a gap between cells. So the file is
+built anew each time (VACUUM), and proof.py then accounts for every byte. Until that is
+done the store is marked as untidy, and every command says so.
 """
 
 import json
+import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from sqlite_utils import Database
 
-from personal_store.database.copies import drop_backup, renew_backup
-from personal_store.database.schema import new_secret
-from personal_store.database.transactions import immediate
+from base.owner_only import shred
+from personal_store.connection import immediate, need_room, new_secret
+from personal_store.copies import backup_path, renew_backup
 from personal_store.errors import StoreBusyError, StoreError, faults, is_full
-from personal_store.files.private_files import need_room, shred
-from personal_store.lifecycle import raw_bodies
 from personal_store.lifecycle.proof import Proof, prove
-from personal_store.lifecycle.tombstones import Tombstones, bury
+from personal_store.lifecycle.tombstones import Tombstones, add_tombstone
+from personal_store.lifecycle.writing import clean_bodies
 from personal_store.records import ProgressCallback
-from personal_store.search import derived
+from personal_store.search import tables
 
+DAYS = 30
+"""How long the trash keeps a text."""
+UNTIDY = (
+    "traces of forgotten texts may be left in the store: run 'specsteer store tidy'"
+)
+"""What every command says of a store of which `is_untidy` holds."""
+_DAY = 86_400
 _TIMES = 3
 """Room that VACUUM takes beside the store: the copy, the log, the next backup."""
+_TRIES = 2
+"""What a first VACUUM has not overwritten, or somebody has written meanwhile."""
 _EMPTIED = (
     *("raw", "record_label", "record", "import_error", "import_run", "source"),
     *("identity", "stranger", "tombstone", "tombstone_key"),
 )
 
 
-UNTIDY = (
-    "traces of forgotten texts may be left in the store: run 'specsteer store tidy'"
-)
-"""What every command says of a store of which `is_untidy` holds."""
-_TRIES = 2
-"""What a first VACUUM has not overwritten, or somebody has written meanwhile."""
+def exclude(db: Database, ids: Sequence[int], *, excluded: bool = True) -> None:
+    """Never find these texts, or find them again."""
+    _set(db, ids, "excluded", int(excluded))
+
+
+def put_into_trash(db: Database, ids: Sequence[int], now: float | None = None) -> None:
+    """Put these texts into the trash; those that lie there already keep their day."""
+    seconds = int(time.time() if now is None else now)
+    there = set(in_trash(db))
+    _set(db, [one for one in ids if one not in there], "trashed_at", seconds)
+
+
+def take_out_of_trash(db: Database, ids: Sequence[int]) -> None:
+    """Take these texts out of the trash."""
+    _set(db, ids, "trashed_at", None)
+
+
+def in_trash(db: Database, now: float | None = None, days: float = 0) -> list[int]:
+    """The texts that have lain in the trash for at least this number of days."""
+    latest = (time.time() if now is None else now) - days * _DAY
+    rows = db.execute(
+        "SELECT id FROM record WHERE trashed_at <= ? ORDER BY id",
+        [latest if days else float("inf")],
+    )
+    return [record_id for (record_id,) in rows]
+
+
+def empty_if_due(db: Database, path: Path, now: float | None = None) -> int:
+    """Forget what has lain in the trash for 30 days; how many texts that were.
+
+    If their traces cannot be overwritten now, because the disk is full or another
+    program reads the store, it stays untidy, and `tidy` does it later.
+    """
+    due = in_trash(db, now, DAYS)
+    if due:
+        delete(db, due)
+        with suppress(StoreError):
+            tidy(db, path)
+    return len(due)
 
 
 def forget(
@@ -65,19 +114,19 @@ def forget_everything(
     """
     need_room(path, _TIMES, "to forget")
     with immediate(db):
-        derived.empty(db)
+        tables.empty(db)
         for table in _EMPTIED:
             db.execute(f'DELETE FROM "{table}"')  # noqa: S608
-        kept = ("store", "changes", "keep_raw", "untidy", "heard_upto")
+        kept = ("store", "changes", "keep_raw", "untidy", "received_upto")
         db.execute(f"DELETE FROM state WHERE name NOT IN {kept}")  # noqa: S608
         db.execute("INSERT INTO tombstone_key(secret) VALUES (?)", [new_secret()])
         _note_change(db)
-    drop_backup(path)
+    shred(backup_path(path))
     return tidy(db, path, progress)
 
 
 def delete(db: Database, ids: Sequence[int]) -> None:
-    """Take records out and put marks in their place, all or nothing.
+    """Take records out and put tombstones in their place, all or nothing.
 
     Traces may be left in the file until `tidy` has run.
     """
@@ -89,8 +138,8 @@ def take_out(db: Database, ids: Sequence[int]) -> None:
     """Do what `delete` does within a transaction of the caller."""
     if not ids:
         return
-    derived.drop(db, ids)
-    raw_bodies.clean_bodies(db, ids)  # its words must stay forgotten too
+    tables.drop(db, ids)
+    clean_bodies(db, ids)  # its words must stay forgotten too
     sources = set()
     for record_id in ids:
         row = db.execute(
@@ -98,7 +147,7 @@ def take_out(db: Database, ids: Sequence[int]) -> None:
         ).fetchone()
         if row is not None:
             sources.add(row[0])
-            bury(db, row[1], row[2])
+            add_tombstone(db, row[1], row[2])
             db.execute("DELETE FROM record WHERE id = ?", [record_id])
     for source_id in sources:
         row = db.execute("SELECT 1 FROM record WHERE source_id = ?", [source_id])
@@ -108,18 +157,6 @@ def take_out(db: Database, ids: Sequence[int]) -> None:
     _note_change(db)
 
 
-def forgotten_among(db: Database, ids: Sequence[int] | None = None) -> list[int]:
-    """Ids of stored records that a tombstone covers; all records if `ids` is None."""
-    buried = Tombstones.of(db)
-    if not buried.secrets:
-        return []
-    sql = "SELECT id, key, body FROM main.record"
-    if ids is not None:
-        sql += " WHERE id IN (SELECT value FROM json_each(?))"
-    rows = db.execute(sql, [] if ids is None else [json.dumps(list(ids))]).fetchall()
-    return [record_id for record_id, key, text in rows if buried.cover(key, text)]
-
-
 def tidy(db: Database, path: Path, progress: ProgressCallback | None = None) -> Proof:
     """Overwrite what deleted texts have left, and prove that nothing is left.
 
@@ -127,19 +164,36 @@ def tidy(db: Database, path: Path, progress: ProgressCallback | None = None) -> 
     keeps the log from being emptied.
     """
     for _ in range(_TRIES):
-        changes = _changes(db)
-        overwrite(db, path)
+        changes = _state(db, "changes")
+        _overwrite(db, path)
         proof = prove(db, path, progress)
         if not proof.left:
             with immediate(db):
-                if _changes(db) == changes:  # else somebody has forgotten more
+                if _state(db, "changes") == changes:  # else more was forgotten
                     _set_untidy(db, untidy=False)
             _empty_log(db, path)
             break
     return proof
 
 
-def overwrite(db: Database, path: Path) -> None:
+def is_untidy(db: Database) -> bool:
+    """Whether something was deleted whose traces are not yet overwritten."""
+    return _state(db, "untidy") != "0"
+
+
+def forgotten_among(db: Database, ids: Sequence[int] | None = None) -> list[int]:
+    """Ids of stored records that a tombstone covers; all records if `ids` is None."""
+    tombstones = Tombstones.of(db)
+    if not tombstones.secrets:
+        return []
+    sql = "SELECT id, key, body FROM main.record"
+    if ids is not None:
+        sql += " WHERE id IN (SELECT value FROM json_each(?))"
+    rows = db.execute(sql, [] if ids is None else [json.dumps(list(ids))]).fetchall()
+    return [record_id for record_id, key, text in rows if tombstones.cover(key, text)]
+
+
+def _overwrite(db: Database, path: Path) -> None:
     """Build the store anew from its rows, empty its log, make its backup anew, and
     remove what a process that was killed has left."""
     try:
@@ -157,28 +211,6 @@ def overwrite(db: Database, path: Path) -> None:
         raise _busy(path) from error
 
 
-def is_untidy(db: Database) -> bool:
-    """Whether something was deleted whose traces are not yet overwritten."""
-    row = db.execute("SELECT value FROM state WHERE name = 'untidy'").fetchone()
-    return bool(row[0] != "0")
-
-
-def _note_change(db: Database) -> None:
-    derived.count_change(db)
-    _set_untidy(db, untidy=True)
-
-
-def _changes(db: Database) -> str:
-    """Counts what happened to the texts of a store."""
-    row = db.execute("SELECT value FROM state WHERE name = 'changes'").fetchone()
-    return str(row[0])
-
-
-def _set_untidy(db: Database, *, untidy: bool) -> None:
-    sql = "UPDATE state SET value = ? WHERE name = 'untidy'"
-    db.execute(sql, [str(int(untidy))])
-
-
 def _empty_log(db: Database, path: Path) -> None:
     """Move the log into the store and cut it to nothing."""
     busy, *_ = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -191,3 +223,28 @@ def _busy(path: Path) -> StoreBusyError:
         f"Another program has {path} open, so traces of what was forgotten are left in "
         "it: close that program, then run 'specsteer store tidy'."
     )
+
+
+def _set(db: Database, ids: Sequence[int], column: str, value: int | None) -> None:
+    with immediate(db):
+        db.conn.executemany(
+            f"UPDATE record SET {column} = ? WHERE id = ?",  # noqa: S608
+            [(value, record_id) for record_id in ids],
+        )
+        tables.refresh(db, ids)
+        tables.count_change(db)
+
+
+def _note_change(db: Database) -> None:
+    tables.count_change(db)
+    _set_untidy(db, untidy=True)
+
+
+def _set_untidy(db: Database, *, untidy: bool) -> None:
+    sql = "UPDATE state SET value = ? WHERE name = 'untidy'"
+    db.execute(sql, [str(int(untidy))])
+
+
+def _state(db: Database, name: str) -> str:
+    row = db.execute("SELECT value FROM state WHERE name = ?", [name]).fetchone()
+    return str(row[0])

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 
 from sqlite_utils import Database
 
-from personal_store.database.transactions import immediate
-from personal_store.lifecycle.late_cleaning import clean_waiting
-from personal_store.lifecycle.raw_bodies import drop_of_others
-from personal_store.lifecycle.writing import twin_of
+from personal_store.connection import immediate
+from personal_store.lifecycle.cleaning import clean_waiting
+from personal_store.lifecycle.writing import drop_bodies_of_others, twin_of
 from personal_store.mail.labels import is_sent
 from personal_store.mail.mail import address_in
 from personal_store.records import OWN, UNREAD, Author
-from personal_store.search.derived import count_change, drop, refresh
+from personal_store.search.tables import count_change, drop, refresh
 
 TOLD = "told so"
 """The evidence of an address that the owner gave."""
@@ -102,7 +101,7 @@ def judge(db: Database, senders: Iterable[str]) -> int:
         changed += _turn(db, sender, mine)
     if changed:
         refresh(db, changed)
-        drop_of_others(db)
+        drop_bodies_of_others(db)
         count_change(db)
     return len(changed)
 

@@ -15,8 +15,8 @@ for, without knowing what was forgotten:
 3. What lies beside it. The backup equals the second file too; log and journal are
    empty.
 
-Files of which it is not known what they should hold are searched for pieces of the
-texts: see traces.py. ADR 18 has the reasons, and what is proven of encrypted stores.
+Nobody knows what other files beside the store should hold, so they are named, and not
+looked into. ADR 18 has the reasons, and what is proven of encrypted stores.
 """
 
 from dataclasses import dataclass
@@ -29,18 +29,19 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlite_utils import Database
 
-from personal_store.database import keys
-from personal_store.database.attaching import ciphered
-from personal_store.database.connecting import connect_as_it_is
-from personal_store.database.copies import backup_path
-from personal_store.database.encryption import digest, is_encrypted
-from personal_store.database.schema import create_tables
-from personal_store.database.transactions import immediate
+from personal_store import keys
+from personal_store.connection import (
+    beside,
+    connect_as_it_is,
+    create_tables,
+    immediate,
+    scratch,
+)
+from personal_store.copies import backup_path, ciphered, digest, is_encrypted
 from personal_store.errors import StoreBusyError, faults
-from personal_store.files.private_files import beside, scratch
 from personal_store.lifecycle.tombstones import Tombstones
 from personal_store.records import ProgressCallback
-from personal_store.search.derived import unexplained
+from personal_store.search.tables import unexplained
 
 _HEAD = (slice(18, 20), slice(24, 28), slice(40, 44), slice(92, 100))
 """Of a SQLite file: whether it has a log, the counts of changes to the file and to the
@@ -109,6 +110,15 @@ def prove(db: Database, path: Path, progress: ProgressCallback | None = None) ->
     return Proof(pages, files, tuple(left))
 
 
+def unknown_files(path: Path) -> list[Path]:
+    """Files beside a store that bear its name, or are parts of an unfinished file, and
+    whose contents neither SQLite nor this program knows."""
+    known = {path, backup_path(path), *beside(path), *beside(backup_path(path))}
+    found = {*path.parent.glob(f"{path.stem}*"), *path.parent.glob("*.part*")}
+    known |= {path.with_name(path.name + ".lock")}
+    return sorted(file for file in found - known if file.is_file())
+
+
 def _not_empty(path: Path) -> list[str]:
     """Logs and journals of a store and its backup that hold something."""
     return [
@@ -120,17 +130,18 @@ def _not_empty(path: Path) -> list[str]:
 
 def unaccounted(db: Database, progress: ProgressCallback | None = None) -> list[str]:
     """Rows of a store that none of its records explain, as sentences."""
-    (texts,) = db.execute("SELECT sum(texts) FROM total").fetchone()
+    sql = "SELECT (SELECT count(*) FROM doc) + (SELECT count(*) FROM heard)"
+    (texts,) = db.execute(sql).fetchone()
     seen = 0
 
-    def tell(more: int) -> None:
+    def advance(more: int) -> None:
         nonlocal seen
         seen += more
         if progress is not None:
             progress(seen, max(seen, int(texts / _ROWS)))
 
     left = [
-        f"{name} was not made by SpecSteer, so it cannot be told what it holds"
+        f"{name} was not made by SpecSteer, so it is unknown what it holds"
         for name in sorted(_columns(db) - _our_columns())
     ]
     forgotten = Tombstones.of(db)
@@ -140,7 +151,7 @@ def unaccounted(db: Database, progress: ProgressCallback | None = None) -> list[
             for record_id, key in db.execute("SELECT id, key FROM main.record")
             if forgotten.cover_key(key)
         ]
-    return left + unexplained(db, tell)
+    return left + unexplained(db, advance)
 
 
 @cache

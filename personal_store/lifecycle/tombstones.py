@@ -1,4 +1,4 @@
-"""Marks that keep forgotten texts forgotten, and tell nothing to who reads them.
+"""Tombstones: marks that keep forgotten texts forgotten, and reveal nothing.
 
 A mark is HMAC-SHA256 under a random key of the store, over the key of a record or over
 its words. Nobody can read a text out of it. Who holds the store file can test a guess,
@@ -15,7 +15,7 @@ from sqlite_utils import Database
 from personal_store.cleaning.cleaning import normalised
 
 SHORTEST = 40
-"""Characters from which the words alone say which text it is: 'Thanks!' does not."""
+"""Characters from which the words alone identify a text: 'Thanks!' does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Tombstones:
 
     db: Database
     secrets: dict[int, bytes]
-    """Keys by id; the first is this store's own. Empty where nothing is buried."""
+    """Keys by id; the first is this store's own. Empty if nothing was forgotten."""
 
     @classmethod
     def of(cls, db: Database) -> Self:
@@ -53,8 +53,8 @@ class Tombstones:
         return self.db.execute(sql, [key_id, mark]).fetchone() is not None
 
 
-def bury(db: Database, key: str, text: str) -> None:
-    """Remember that this text is forgotten."""
+def add_tombstone(db: Database, key: str, text: str) -> None:
+    """Remember that the text of this record is forgotten."""
     key_id, secret = db.execute(
         "SELECT id, secret FROM tombstone_key ORDER BY id LIMIT 1"
     ).fetchone()
@@ -80,5 +80,5 @@ def count(db: Database) -> int:
 
 
 def _mark(secret: bytes, of: str, value: str) -> bytes:
-    said = f"{of}\0{value}".encode("utf-8", "replace")
-    return hmac.new(secret, said, hashlib.sha256).digest()
+    message = f"{of}\0{value}".encode("utf-8", "replace")
+    return hmac.new(secret, message, hashlib.sha256).digest()

@@ -1,22 +1,27 @@
-"""What an import writes: batches of documents, and how far it has come.
+"""What an import writes: batches of documents, and the bodies they were cleaned out of.
 
 A batch and the place it brings the import to are one transaction, so a killed import
 goes on exactly where the file and the store agree.
+
+The bodies of own mail are kept as they came, packed, so that newer rules can clean them
+again. Received mail, which is most of a mailbox and seldom looked at, waits: to clean
+it at once took a quarter of the work of an import. Until somebody wants its text, its
+record has an empty body and `UNREAD` for its rules; once cleaned, its packed body goes.
 """
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from sqlite_utils import Database
 
-from personal_store.cleaning.cleaning import COMPARED
-from personal_store.database.transactions import immediate
-from personal_store.errors import is_full
-from personal_store.files.sources import Source
-from personal_store.lifecycle import raw_bodies
+from personal_store.cleaning.cleaning import COMPARED, VERSION, Cleaned, clean_raw
+from personal_store.connection import immediate
+from personal_store.files.files import Source
 from personal_store.lifecycle.tombstones import Tombstones
+from personal_store.reading.letters import MAX_STORED, says_something, unpack
 from personal_store.records import (
     OWN,
     UNREAD,
@@ -25,34 +30,37 @@ from personal_store.records import (
     ImportFailure,
     ImportReport,
     Item,
+    RawText,
     Skipped,
     fingerprint,
 )
-from personal_store.search.derived import count_change, refresh
+from personal_store.search.tables import count_change, refresh
 from personal_store.text.charset import storable
 from personal_store.text.tokens import normalised
-
-__all__ = ["FORGOTTEN", "KNOWN", "UNCHANGED", "ImportRun", "is_full", "newest"]
 
 KNOWN = "already stored"
 UNCHANGED = "in files that have not changed"
 FORGOTTEN = "forgotten before"
 
-_INSERT = """
-    INSERT INTO record(
-        source_id, key, kind, title, body, recipient, recipient_address, sender,
-        sender_name, sent_at, rating, thread, reply_to, author, trimmed, cleaning,
-        body_sha, excluded, trashed_at
-    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT(key) DO NOTHING
-"""
-_UPDATE = """
-    UPDATE record SET title = ?, body = ?, recipient = ?, rating = ?, trimmed = ?,
-        cleaning = ?, author = ?, body_sha = ? WHERE id = ?
-"""
+_OWN = tuple(map(int, OWN))
 _TEXTS = [one.name for one in fields(Document) if one.type is str]
 _MARK = "\ufeff"
 """`storable` drops it at the beginning of a text."""
+_FIELDS = (
+    *("key", "kind", "title", "recipient", "recipient_address", "sender"),
+    *("sender_name", "answer_to", "sent_at", "rating", "thread", "reply_to"),
+    *("trimmed", "cleaning", "excluded", "trashed_at"),
+)
+"""Fields of a document that are columns of the same name."""
+_INSERT = f"""
+    INSERT INTO record(source_id, body, author, body_sha, {", ".join(_FIELDS)})
+    VALUES (?, ?, ?, ?, {", ".join("?" * len(_FIELDS))}) ON CONFLICT(key) DO NOTHING
+"""  # noqa: S608
+_REWRITTEN = ("title", "recipient", "rating", "trimmed", "cleaning")
+_UPDATE = f"""
+    UPDATE record SET body = ?, author = ?, body_sha = ?,
+        {", ".join(f"{name} = ?" for name in _REWRITTEN)} WHERE id = ?
+"""  # noqa: S608
 _START_RUN = """
     INSERT INTO import_run(
         source_id, place, size, fingerprint, options, position, started
@@ -62,6 +70,10 @@ _ADVANCE_RUN = """
     UPDATE import_run SET position = ?, added = added + ?, updated = updated + ?,
         skipped = skipped + ?, failed = failed + ? WHERE id = ?
 """
+_WAITING = f"""
+    SELECT title, rating, author, data FROM record LEFT JOIN raw ON record_id = id
+    WHERE id = ? AND cleaning = {UNREAD}
+"""  # noqa: S608
 
 
 @dataclass(slots=True)
@@ -72,17 +84,17 @@ class ImportRun:
     id: int
     source_id: int
     position: int
-    """Up to where an earlier, interrupted run has committed."""
+    """The position that an earlier, interrupted run has committed."""
     me: frozenset[str]
 
     @classmethod
     def begin(
         cls, db: Database, kind: str, source: Source, me: frozenset[str], options: str
     ) -> "ImportRun":
-        """A new run, or the interrupted one over the same file, equally told."""
-        same = [source.place, source.size, source.fingerprint(), told_as(options, me)]
+        """A new run, or the interrupted one over the same file with equal options."""
+        same = [source.place, source.size, source.fingerprint(), stored(options, me)]
         with immediate(db):
-            source_id = source_id_of(db, kind, source.name)
+            source_id = _source_id(db, kind, source.name)
             row = db.execute(
                 """SELECT id, position FROM import_run WHERE ended IS NULL AND
                    place = ? AND size = ? AND fingerprint = ? AND options = ?
@@ -99,23 +111,22 @@ class ImportRun:
         if not items:
             return
         with immediate(self.db):
-            batch = _Batch(self, Tombstones.of(self.db), raw_bodies.is_wanted(self.db))
+            batch = _Batch(self, Tombstones.of(self.db), keeps_bodies(self.db))
             for item in items:
                 batch.take(item)
             batch.finish()
-            told = batch.report
-            counts = [told.added, told.updated, told.skipped + told.received]
-            values = [items[-1].position, *counts, told.failed, self.id]
-            self.db.execute(_ADVANCE_RUN, values)
-        report.added += batch.report.added
-        report.updated += batch.report.updated
-        report.received += batch.report.received
-        report.met += batch.report.met
-        report.reasons += batch.report.reasons
-        report.failures += batch.report.failures
+            new = batch.report
+            counts = [new.added, new.updated, new.skipped + new.received, new.failed]
+            self.db.execute(_ADVANCE_RUN, [items[-1].position, *counts, self.id])
+        report.added += new.added
+        report.updated += new.updated
+        report.received += new.received
+        report.met += new.met
+        report.reasons += new.reasons
+        report.failures += new.failures
 
     def end(self, reader: str, mark: str, digest: str) -> None:
-        """Say that the source was read to its end, how, and what it was like."""
+        """Note that the source was read to its end, how, and what identifies it."""
         with immediate(self.db):
             self.db.execute(
                 """UPDATE import_run SET ended = ?, reader = ?, mark = ?, digest = ?
@@ -126,11 +137,11 @@ class ImportRun:
 
 @dataclass(slots=True)
 class _Batch:
-    """One transaction of a run. What need not be written at once waits for its end,
-    where it is written together, which is several times faster."""
+    """One transaction of a run. What need not be written at once is written together
+    at its end, which is several times faster."""
 
     run: ImportRun
-    buried: Tombstones
+    tombstones: Tombstones
     with_raw: bool
     report: ImportReport = field(default_factory=ImportReport)
     labels: list[tuple[int, str]] = field(default_factory=list)
@@ -140,7 +151,7 @@ class _Batch:
     """Packed bodies by record."""
 
     def take(self, item: Item) -> None:
-        """Write one thing that was read."""
+        """Write one item that was read."""
         db = self.run.db
         if isinstance(item, Skipped):
             self.report.reasons[item.reason] += 1
@@ -150,14 +161,14 @@ class _Batch:
             values = [self.run.id, item.where, item.reason]
             db.execute("INSERT INTO import_error VALUES (?, ?, ?)", values)
             return
-        if self.buried.cover(item.key, item.text):
+        if self.tombstones.cover(item.key, item.text):
             self.report.reasons[FORGOTTEN] += 1
             return
         document = _storable(item)
         source_id = self.run.source_id
         if document.origin is not None:
             kind, label = map(storable, document.origin)
-            source_id = source_id_of(db, kind, label)
+            source_id = _source_id(db, kind, label)
         author = _author(document, self.run.me)
         twin = twin_of(db, document.key, document.text) if author in OWN else None
         if twin is not None:
@@ -165,29 +176,9 @@ class _Batch:
             self.labels += [(twin, storable(label)) for label in document.labels]
             return
         sha = fingerprint(document.title, document.rating, document.text)
+        columns = [getattr(document, name) for name in _FIELDS]
         inserted = db.execute(
-            _INSERT,
-            [
-                source_id,
-                document.key,
-                document.kind,
-                document.title,
-                document.text,
-                document.recipient,
-                document.recipient_address,
-                document.sender,
-                document.sender_name,
-                document.sent_at,
-                document.rating,
-                document.thread,
-                document.reply_to,
-                author,
-                document.trimmed,
-                document.cleaning,
-                sha,
-                document.excluded,
-                document.trashed_at,
-            ],
+            _INSERT, [source_id, document.text, author, sha, *columns]
         )
         is_new = bool(inserted.rowcount)
         if not is_new:
@@ -209,11 +200,16 @@ class _Batch:
         self.labels += [(record_id, storable(label)) for label in document.labels]
 
     def finish(self) -> None:
-        """Write what waited."""
-        self.run.db.conn.executemany(
+        """Write labels and bodies, and index what changed."""
+        connection = self.run.db.conn
+        connection.executemany(
             "INSERT OR IGNORE INTO record_label VALUES (?, ?)", self.labels
         )
-        raw_bodies.keep(self.run.db, self.bodies)
+        connection.executemany(
+            """INSERT INTO raw(record_id, data) VALUES (?, ?)
+               ON CONFLICT(record_id) DO UPDATE SET data = excluded.data""",
+            self.bodies,
+        )
         refresh(self.run.db, dict.fromkeys(self.changed))
         if self.changed:
             count_change(self.run.db)
@@ -232,7 +228,8 @@ class _Batch:
 
         Texts made by newer cleaning rules than ours stay as they are.
         """
-        record_id, known_sha, cleaning = self.run.db.execute(
+        db = self.run.db
+        record_id, known_sha, cleaning = db.execute(
             "SELECT id, body_sha, cleaning FROM record WHERE key = ?", [document.key]
         ).fetchone()
         if author not in OWN:
@@ -242,21 +239,9 @@ class _Batch:
             self.report.reasons[KNOWN] += 1
         else:
             self.report.updated += 1
-            self.run.db.execute(
-                _UPDATE,
-                [
-                    document.title,
-                    document.text,
-                    document.recipient,
-                    document.rating,
-                    document.trimmed,
-                    document.cleaning,
-                    author,
-                    sha,
-                    record_id,
-                ],
-            )
-            self.run.db.execute("DELETE FROM raw WHERE record_id = ?", [record_id])
+            columns = [getattr(document, name) for name in _REWRITTEN]
+            db.execute(_UPDATE, [document.text, author, sha, *columns, record_id])
+            db.execute("DELETE FROM raw WHERE record_id = ?", [record_id])
             self.changed.append(record_id)
         return int(record_id)
 
@@ -270,10 +255,9 @@ def twin_of(db: Database, key: str, text: str) -> int | None:
     message = key.rpartition(":")[0]
     if not message.startswith("mid:"):
         return None
-    own = tuple(map(int, OWN))
     rows = db.execute(
         f"""SELECT id, body, cleaning FROM record WHERE key > ? AND key < ?
-            AND key <> ? AND author IN {own} AND body <> ''""",  # noqa: S608
+            AND key <> ? AND author IN {_OWN} AND body <> ''""",  # noqa: S608
         [f"{message}:", f"{message};", key],
     )
     for record_id, body, cleaning in rows:
@@ -284,6 +268,95 @@ def twin_of(db: Database, key: str, text: str) -> int | None:
         ):
             return int(record_id)
     return None
+
+
+def stored(options: str, me: frozenset[str]) -> str:
+    """The options of an import, as they are stored with a run."""
+    return f"{options} {sorted(me)}"
+
+
+def newest(db: Database) -> int:
+    """The largest id of a record; 0 if there is none."""
+    return int(db.execute("SELECT coalesce(max(id), 0) FROM record").fetchone()[0])
+
+
+def keeps_bodies(db: Database) -> bool:
+    """Whether raw bodies are kept; they are unless the owner said no."""
+    row = db.execute("SELECT value FROM state WHERE name = 'keep_raw'").fetchone()
+    return bool(row[0] == "1")
+
+
+def keep_bodies(db: Database, wanted: bool) -> int:
+    """Keep raw bodies from now on, or drop all; returns how many were dropped."""
+    with immediate(db):
+        db.execute(
+            "UPDATE state SET value = ? WHERE name = 'keep_raw'", [str(int(wanted))]
+        )
+        return 0 if wanted else _drop_bodies(db, "cleaning <> ?", UNREAD)
+
+
+def drop_bodies_of_others(db: Database) -> None:
+    """Delete the raw bodies of texts that turned out not to be the owner's."""
+    _drop_bodies(db, f"author NOT IN {_OWN} AND cleaning <> ?", UNREAD)
+
+
+def body_of(db: Database, record_id: int) -> RawText | None:
+    """The raw body of a record; None if none is kept."""
+    row = db.execute("SELECT data FROM raw WHERE record_id = ?", [record_id]).fetchone()
+    return unpack(row[0]) if row else None
+
+
+def waiting(db: Database, among: Sequence[int] | None = None) -> list[int]:
+    """The records that wait to be cleaned, of all or of these."""
+    sql, values = f"SELECT id FROM record WHERE cleaning = {UNREAD}", []  # noqa: S608
+    if among is not None:
+        sql += " AND id IN (SELECT value FROM json_each(?))"
+        values.append(json.dumps(list(among)))
+    return [row[0] for row in db.execute(f"{sql} ORDER BY id", values)]
+
+
+def clean_bodies(db: Database, ids: Iterable[int]) -> list[int]:
+    """Clean those of these records that wait, within a transaction of the caller.
+
+    Their packed bodies go; that of a text which has become the owner's stays, if such
+    are kept. One without words stays somebody else's. Returns which were cleaned.
+    """
+    keeps = keeps_bodies(db)
+    cleaned = []
+    for record_id in ids:
+        row = db.execute(_WAITING, [record_id]).fetchone()
+        if row is None:
+            continue
+        title, rating, author, packed = row
+        own = text_of(packed)
+        if author in OWN:
+            author = Author.MIXED if own.trimmed else Author.ME
+        author = author if own.text else Author.OTHER
+        sha = fingerprint(title, rating, own.text)
+        db.execute(
+            """UPDATE record SET body = ?, body_sha = ?, trimmed = ?, author = ?,
+                   cleaning = ? WHERE id = ?""",
+            [own.text, sha, own.trimmed, author, VERSION, record_id],
+        )
+        cleaned.append(record_id)
+        if author not in OWN or not keeps:
+            db.execute("DELETE FROM raw WHERE record_id = ?", [record_id])
+    return cleaned
+
+
+def text_of(packed: bytes | None) -> Cleaned:
+    """The cleaned text of a packed body; empty if it holds no words."""
+    cleaned = clean_raw(unpack(packed) if packed else RawText(""))
+    text = cleaned.text[:MAX_STORED] if says_something(cleaned.text) else ""
+    return Cleaned(text, cleaned.trimmed)
+
+
+def _drop_bodies(db: Database, condition: str, *values: int) -> int:
+    return db.execute(
+        "DELETE FROM raw WHERE record_id IN "  # noqa: S608
+        f"(SELECT id FROM record WHERE {condition})",
+        values,
+    ).rowcount
 
 
 def _author(document: Document, me: frozenset[str]) -> Author:
@@ -297,30 +370,17 @@ def _author(document: Document, me: frozenset[str]) -> Author:
 
 def _storable(document: Document) -> Document:
     """The document without characters that SQLite refuses. Nearly all have none, which
-    one look at all texts together tells."""
+    one look at all texts together shows."""
     every = "".join([getattr(document, name) for name in _TEXTS])
     if _MARK not in every and storable(every) is every:
         return document
-    changed: dict[str, Any] = {}
-    for name in _TEXTS:
-        text = getattr(document, name)
-        cleaned = storable(text)
-        if cleaned is not text:
-            changed[name] = cleaned
-    return replace(document, **changed) if changed else document
+    changed: dict[str, Any] = {
+        name: storable(getattr(document, name)) for name in _TEXTS
+    }
+    return replace(document, **changed)
 
 
-def told_as(options: str, me: frozenset[str]) -> str:
-    """What an import was told, as it is stored with a run."""
-    return f"{options} {sorted(me)}"
-
-
-def newest(db: Database) -> int:
-    """The largest id of a record; 0 if there is none."""
-    return int(db.execute("SELECT coalesce(max(id), 0) FROM record").fetchone()[0])
-
-
-def source_id_of(db: Database, kind: str, label: str) -> int:
+def _source_id(db: Database, kind: str, label: str) -> int:
     """The row of a source, made if need be."""
     db.execute(
         "INSERT INTO source(kind, label) VALUES (?, ?) ON CONFLICT DO NOTHING",

@@ -127,7 +127,7 @@ def read_letter(
     """The document in a message, or why there is none. Never raises.
 
     Where it is known who the owner is, mail by others is packed as it came; it has no
-    text until somebody cleans it (raw_bodies.py).
+    text until somebody cleans it (lifecycle/writing.py).
     """
     try:
         message = message_of(unescaped(raw))

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from personal_store import Store, StoreError, import_source
-from personal_store.database.copies import back_up, backup_path
+from personal_store.copies import back_up, backup_path
 from personal_store.lifecycle.forgetting import forget
-from personal_store.search.derived import check
+from personal_store.search.tables import check
 from tests.dying import run_to
 from tests.mailboxes import ME, mailbox, many
 from tests.personal_store.stores import content, ids
@@ -25,7 +25,7 @@ IMPORT = """
 import sys
 from pathlib import Path
 from personal_store import Store, import_source
-from personal_store.ingest import importing
+from personal_store import importing
 from personal_store.errors import StoreBusyError
 from tests.waiting import moments
 importing.BATCH = 25
@@ -155,8 +155,8 @@ def test_a_really_full_disk(tmp_path, monkeypatch):
 mount -t tmpfs -o size=2m small {mounted} && {sys.executable} - <<'END'
 from pathlib import Path
 from personal_store import Store, StoreError, import_source
-from personal_store.ingest import importing
-from personal_store.search.derived import check
+from personal_store import importing
+from personal_store.search.tables import check
 importing.BATCH = 25
 importing.check_room = lambda *_, **__: None
 with Store.open(Path("{mounted}/store.db")) as store:
@@ -215,7 +215,7 @@ def test_an_interrupted_backup_leaves_the_old_one(tmp_path, monkeypatch):
         def fail(*_):
             raise OSError("no")
 
-        monkeypatch.setattr("personal_store.files.private_files.sync", fail)
+        monkeypatch.setattr("base.owner_only.sync", fail)
         with pytest.raises(OSError, match="no"):
             back_up(store.db, store.path)
         assert backup_path(store.path).read_bytes() == before

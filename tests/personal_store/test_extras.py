@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from personal_store import extras
-from personal_store.extras import how_to_add, how_to_install
+from base import extras
+from base.extras import how_to_add, how_to_install
 
 ROOT = Path(extras.__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -55,7 +55,7 @@ def test_no_page_and_no_error_names_the_project_to_an_index():
     for name in listed:
         text = (ROOT / name).read_text("utf-8")
         if name not in (
-            "personal_store/extras.py",
+            "base/extras.py",
             "tests/personal_store/test_extras.py",
         ):
             wrong += [(name, m[0]) for m in claimed.finditer(text)]

@@ -7,13 +7,16 @@ import threading
 
 import pytest
 
+from base.owner_only import put_in_place, shred
 from personal_store import Store, StoreError, StoreTooNewError, import_source
-from personal_store.database.schema import SCHEMA
-from personal_store.files.private_files import put_in_place, shred
-from personal_store.search.derived import check
+from personal_store.connection import SCHEMA
+from personal_store.lifecycle.forgetting import forget
+from personal_store.search.tables import check
 from tests.mailboxes import mailbox, message
-from tests.personal_store.stores import content, fill
+from tests.personal_store.stores import content, fill, ids
 from tests.waiting import at_once
+
+GONE = ("total", "doc_term", "doc_spread", "heard_term", "heard_spread")
 
 
 def test_only_the_owner_may_read_it(tmp_path):
@@ -49,7 +52,7 @@ def test_the_log_waits_for_a_writer(tmp_path, monkeypatch):
         waits.append(seconds)
         writer.close()
 
-    monkeypatch.setattr("personal_store.database.connecting.time.sleep", sleep)
+    monkeypatch.setattr("personal_store.connection.time.sleep", sleep)
     with Store.open(path) as store:
         assert store.db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     assert len(waits) == 1
@@ -81,19 +84,29 @@ def test_a_newer_store_is_refused(tmp_path):
         Store.open(tmp_path / "store.db")
 
 
-def test_a_store_without_the_names_of_senders_gets_them(tmp_path):
-    """As the schema before had it; nothing else of it changes."""
+def test_a_store_of_the_schema_before_is_brought_up_to_date(tmp_path):
+    """It gets the addresses that mails are answered to, and loses tables that nothing
+    reads; nothing else of it changes."""
     with Store.open(tmp_path / "store.db") as store:
         fill(store, tmp_path)
         there = content(store)
-        store.db.execute("ALTER TABLE record DROP COLUMN sender_name")
+        store.db.execute("ALTER TABLE record DROP COLUMN answer_to")
+        store.db.execute(
+            "UPDATE state SET name = 'heard_upto' WHERE name = 'received_upto'"
+        )
+        for table in GONE:
+            store.db.execute(f"CREATE TABLE {table}(some TEXT)")
         store.db.execute(f"PRAGMA user_version = {SCHEMA - 1}")
 
     for _ in range(2):
         with Store.open(tmp_path / "store.db") as store:
             assert content(store) == there
-            names = store.db.execute("SELECT DISTINCT sender_name FROM record")
-            assert names.fetchall() == [("",)]
+            answers = store.db.execute("SELECT DISTINCT answer_to FROM record")
+            assert answers.fetchall() == [("",)]
+            assert check(store.db) == []
+            chosen = ids(store, "title = 'Confidential balloon'")
+            assert forget(store.db, store.path, chosen).left == ()
+            there = content(store)
 
 
 @pytest.mark.parametrize("content", [b"this is no database, but long enough " * 9])

@@ -29,7 +29,7 @@ from edge_app.tui.screens.widgets import PathInput
 from edge_app.tui.text import Run, State, count_words
 from edge_app.tui.variant import Variant
 from models.prompts import Request, with_article
-from personal_store.search.ranking import is_to
+from personal_store.search.index import is_to
 
 _REPORT = ".authorship.txt"
 

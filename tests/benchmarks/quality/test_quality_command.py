@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from base.extras import how_to_add
 from benchmarks.quality import bench_quality as module
 from benchmarks.quality import writing
 from decoding_core.methods import available
 from edge_app import cli as installed
 from edge_app.cli import cli
-from personal_store.extras import how_to_add
 from tests.models.running.test_llama_reranker import write_reranker
 from tools import pages
 

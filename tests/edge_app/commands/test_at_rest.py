@@ -25,7 +25,7 @@ from edge_app.service.requests import WriteRequest
 from edge_app.tui.draft import Begun
 from models.folders import state_folder
 from models.prompts import Request
-from personal_store.database import keys
+from personal_store import keys
 
 pytest.importorskip("sqlcipher3")
 WORD = "Quixotzebrim"

@@ -17,9 +17,8 @@ from edge_app.commands import terminal as progress_module
 from edge_app.commands.terminal import Progress
 from edge_app.config.settings import store_path
 from edge_app.service.import_plan import import_noted
-from personal_store import SourceError, Store
-from personal_store.ingest import watching
-from personal_store.ingest.unfinished import Unfinished
+from personal_store import SourceError, Store, discovery
+from personal_store.import_runs import Unfinished
 from tests.mailboxes import ME, mailbox, message
 from tests.waiting import PATIENCE, ROOT, wait_until
 
@@ -164,12 +163,12 @@ WATCH = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's "&" ignores it
 from edge_app.commands import import_texts
-from personal_store.ingest import watching
+from personal_store import discovery
 def looking(rounds, look=import_texts._next):
     print("looking", file=sys.stderr, flush=True)
     return look(rounds)
 import_texts._next = looking
-watching.settled.__defaults__ = (0.05, *watching.settled.__defaults__[1:])
+discovery.settled.__defaults__ = (0.05, *discovery.settled.__defaults__[1:])
 from edge_app.cli import main
 sys.argv = ["specsteer", "import", *sys.argv[1:], "--watch"]
 main()
@@ -215,7 +214,7 @@ def test_what_was_imported_counts_however_soon_it_is_stopped(
 
     monkeypatch.setattr(import_texts, "show_report", stop)
     monkeypatch.setattr(import_texts, "show_report", stop)
-    monkeypatch.setattr(watching.settled, "__defaults__", (0.0, lambda _: None))
+    monkeypatch.setattr(discovery.settled, "__defaults__", (0.0, lambda _: None))
     result = run("import", *kind, tmp_path, "--watch")
 
     assert result.exit_code == 1
@@ -225,7 +224,7 @@ def test_what_was_imported_counts_however_soon_it_is_stopped(
 HELD = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from personal_store.ingest import importing
+from personal_store import importing
 from personal_store.reading import parallel
 from personal_store.lifecycle.writing import ImportRun
 from tests.waiting import forever

@@ -155,7 +155,7 @@ def test_encrypt_and_decrypt(run, texts, monkeypatch):
     from edge_app.commands.app import draft_journals
     from edge_app.tui.draft import asked
     from models.prompts import Request
-    from personal_store.database import keys
+    from personal_store import keys
 
     journal = draft_journals().begin()
     journal.add(asked(Request(""), Request("a secret plan")))
@@ -191,12 +191,12 @@ COMMANDS = [
 @pytest.mark.slow
 def test_a_wrong_key_is_one_sentence_everywhere(run, texts, monkeypatch, capfd):
     """And exit status 1; nothing is changed."""
-    from personal_store.database import encryption, keys
+    from personal_store import copies, keys
 
     monkeypatch.setattr(keys, "_known", {})
     monkeypatch.setattr(keys, "in_keyring", lambda _: "")
     run("store", "backup")
-    encryption.encrypt(store_path(), keys.fresh())
+    copies.encrypt(store_path(), keys.fresh())
     before = store_path().read_bytes()
     another = keys.fresh()
     for wrong in (another, "a wrong passphrase", "x'12'", "x'" + 64 * "g" + "'"):
@@ -215,7 +215,7 @@ def test_a_wrong_key_is_one_sentence_everywhere(run, texts, monkeypatch, capfd):
 
 
 def test_without_a_terminal_it_is_said_which_option_does_it(run, texts, monkeypatch):
-    from personal_store.database import encryption, keys
+    from personal_store import copies, keys
 
     run("store", "backup")
     for command in ("store restore", "exclude 1", "trash 1", "forget 1"):
@@ -224,7 +224,7 @@ def test_without_a_terminal_it_is_said_which_option_does_it(run, texts, monkeypa
         assert "--yes does it" in done.stderr, command
     assert held() == [1]
     monkeypatch.setattr(keys, "_known", {})
-    encryption.encrypt(store_path(), keys.fresh())
+    copies.encrypt(store_path(), keys.fresh())
     done = run("store", "decrypt")
     assert (done.exit_code, "--yes does it" in done.stderr) == (1, True)
 

@@ -11,7 +11,7 @@ from edge_app.evaluation.cases import CasesError, History, earlier, held_out
 from edge_app.retrieval.context import find_passages
 from models.prompts import Request
 from personal_store import Store, import_source
-from personal_store.search.ranking import Entry
+from personal_store.search.index import Entry
 
 
 @pytest.fixture

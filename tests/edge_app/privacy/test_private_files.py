@@ -21,7 +21,7 @@ from edge_app.service.profiles import Profile, keep_profile
 from edge_app.tui import saving
 from models.running.machine import probe
 from personal_store import Store
-from personal_store.ingest.guards import importing_alone
+from personal_store.import_runs import importing_alone
 
 
 @pytest.fixture

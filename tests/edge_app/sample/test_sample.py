@@ -17,7 +17,7 @@ from edge_app import sample
 from edge_app.sample import make_ready
 from personal_store import Store, import_source
 from personal_store.errors import StoreBusyError
-from personal_store.ingest.guards import importing_alone
+from personal_store.import_runs import importing_alone
 from personal_store.records import OWN
 from tests.waiting import at_once
 

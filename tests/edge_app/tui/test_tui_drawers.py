@@ -44,7 +44,7 @@ from edge_app.tui.screens.widgets import complete, dropped
 from edge_app.tui.text import joined, spliced
 from edge_app.tui.variant import Variant
 from models.prompts import Request
-from personal_store.ingest.unfinished import Unfinished
+from personal_store.import_runs import Unfinished
 from tests.waiting import wait_until
 
 

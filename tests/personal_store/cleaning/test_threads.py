@@ -14,7 +14,7 @@ from personal_store.cleaning.cleaning import (
     clean_mail,
     drop_repeated,
 )
-from personal_store.lifecycle.late_cleaning import compare_threads, reclean
+from personal_store.lifecycle.cleaning import compare_threads, reclean
 from personal_store.mail.mail import Mail
 from personal_store.text.tokens import normalised
 

@@ -7,16 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from personal_store import Store, StoreError
-from personal_store.database import attaching, keys
-from personal_store.database.attaching import ciphered
-from personal_store.database.copies import back_up, backup_path
-from personal_store.database.encryption import decrypt, encrypt
+from personal_store import Store, StoreError, copies, keys
+from personal_store.copies import back_up, backup_path, ciphered, decrypt, encrypt
 from personal_store.errors import StoreBusyError, StoreLockedError
-from personal_store.lifecycle.forgetting import delete, forget, overwrite
+from personal_store.lifecycle.forgetting import _overwrite, delete, forget
 from personal_store.lifecycle.proof import prove
-from personal_store.transfer.merging import merge
-from personal_store.transfer.restoring import restore
+from personal_store.transfer import merge, restore
 from tests.personal_store.stores import SECRET, content, fill, found, ids
 
 ROOT = Path(__file__).parents[3]
@@ -120,7 +116,7 @@ def test_without_the_extra_it_says_what_to_install(path, monkeypatch):
 
 def test_nothing_happens_while_another_program_reads(path, monkeypatch):
     """It is not swapped under somebody's feet."""
-    monkeypatch.setattr(attaching, "PATIENCE", 0.1)
+    monkeypatch.setattr(copies, "_PATIENCE", 0.1)
     code = (
         "import sys; from pathlib import Path; from personal_store import Store\n"
         "store = Store.open(Path(sys.argv[1])); print('open', flush=True)\n"
@@ -170,7 +166,7 @@ def sealed(path):
     encrypt(path, RAW)
     with Store.open(path) as store:
         delete(store.db, ids(store, "title = 'Confidential balloon'"))
-        overwrite(store.db, path)
+        _overwrite(store.db, path)
     return path
 
 
@@ -192,7 +188,7 @@ def free_page(path):
 
 def index_row(path):
     with loose(path) as db:
-        db.execute("INSERT INTO doc_term VALUES ('zanzibarensis', 1)")
+        db.execute("INSERT INTO doc_posting VALUES ('zanzibarensis', 0, x'01000100')")
 
 
 def row_in_the_backup(path):

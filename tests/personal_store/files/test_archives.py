@@ -13,10 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from personal_store import SourceError, Store, import_source
-from personal_store.files import archives
+from personal_store import SourceError, Store, import_source, importing
+from personal_store.files import sources
 from personal_store.files.sources import everything, locate
-from personal_store.ingest import importing
 from tests.mailboxes import mailbox, many, message
 
 MBOX = mailbox([message(number=1), message("Another text, of work.", number=2)])
@@ -182,7 +181,7 @@ def test_a_download_that_broke_off_is_named(store, tmp_path):
 
 def test_a_bomb_of_many_members_is_refused(store, tmp_path, monkeypatch):
     """Each of them small; and a tar that never ends."""
-    monkeypatch.setattr(archives, "MAX_MEMBERS", 20)
+    monkeypatch.setattr(sources, "MAX_MEMBERS", 20)
     (tmp_path / "a.zip").write_bytes(zipped(**{f"m{i}": b"x" for i in range(30)}))
     (tmp_path / "a.tgz").write_bytes(
         gzip.compress(tar(*(entry(f"m{i}") for i in range(30))))
@@ -196,7 +195,7 @@ def test_a_bomb_of_many_members_is_refused(store, tmp_path, monkeypatch):
 @pytest.mark.parametrize("wanted", [True, False])
 def test_what_unpacks_to_too_much_in_all_is_refused(tmp_path, monkeypatch, wanted):
     """Whether its members are read or only passed over."""
-    monkeypatch.setattr(archives, "MAX_TOTAL", 3_000_000)
+    monkeypatch.setattr(sources, "MAX_TOTAL", 3_000_000)
     files = [tarfile.TarInfo(f"m{i}") for i in range(8)]
     target = io.BytesIO()
     with tarfile.open(fileobj=target, mode="w") as packed:
@@ -246,7 +245,7 @@ def test_three_levels_are_too_deep(tmp_path):
 
 
 def test_no_room_to_unpack_is_one_sentence(tmp_path, monkeypatch):
-    monkeypatch.setattr(archives, "ROOM", 10**18)
+    monkeypatch.setattr(sources, "ROOM", 10**18)
     (tmp_path / "a.tgz").write_bytes(gzip.compress(tar(MBOX)))
 
     with pytest.raises(SourceError, match="There is no room in"):
@@ -255,7 +254,7 @@ def test_no_room_to_unpack_is_one_sentence(tmp_path, monkeypatch):
 
 def test_nothing_unpacked_is_left_behind(store, tmp_path, monkeypatch):
     """Not even while it is read: the file has no name."""
-    monkeypatch.setattr(archives.tempfile, "tempdir", str(tmp_path / "temporary"))
+    monkeypatch.setattr(sources.tempfile, "tempdir", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
     (tmp_path / "a.tgz").write_bytes(gzip.compress(tar(MBOX)))
     seen = []
@@ -297,5 +296,5 @@ def test_no_bytes_raise_anything_but_a_sentence(tmp_path_factory, data, name):
         for source in locate(path, lambda _: True, "file"):
             if not source.fault:
                 source.head()
-    except (SourceError, OSError, *archives.UNREADABLE):
+    except (SourceError, OSError, *sources.UNREADABLE):
         pass

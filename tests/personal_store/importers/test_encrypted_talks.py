@@ -11,8 +11,8 @@ import zipfile
 import pytest
 
 from personal_store import SourceError, import_source
-from personal_store.ingest.discovery import discover
-from personal_store.ingest.importing import import_sources
+from personal_store.discovery import discover
+from personal_store.importing import import_sources
 from personal_store.records import OWN
 
 TESS, BEN, ADA = "Tess Field", "Ben Quill", "Ada Märsch"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from personal_store import SourceError, import_source, importers
+from personal_store.discovery import discover
 from personal_store.files.files import parts
-from personal_store.ingest.discovery import discover
 from personal_store.records import OWN, ReadOptions
 
 EXPORTS = Path(__file__).parent / "exports"

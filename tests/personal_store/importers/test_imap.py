@@ -9,11 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from personal_store import SourceError, import_source
+from personal_store import SourceError, import_source, importing
 from personal_store.errors import StoreError
 from personal_store.importers import imap
-from personal_store.ingest import importing
-from personal_store.ingest.importing import import_sources
+from personal_store.importing import import_sources
 from tests.mailboxes import ME, message
 
 

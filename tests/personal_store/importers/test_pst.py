@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from outlook_files import Folder, archive, note
 
 from personal_store import SourceError, import_source
+from personal_store.discovery import discover
 from personal_store.importers import pst
-from personal_store.ingest.discovery import discover
 from personal_store.reading.letters import unpack
 from personal_store.records import Document, ImportFailure, ReadOptions, Skipped
 

@@ -13,8 +13,8 @@ import zipfile
 import pytest
 
 from personal_store import Store, import_source
-from personal_store.ingest.discovery import discover
-from personal_store.ingest.importing import import_sources
+from personal_store.discovery import discover
+from personal_store.importing import import_sources
 
 CHANNEL = "UC" + "tEsS_field-0123456789x"[:22]
 COMMENT = "Ugxk1Jr5y{}pWnE0nFQR4AaABAg"

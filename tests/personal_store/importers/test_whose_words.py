@@ -15,17 +15,11 @@ from pathlib import Path
 import pytest
 
 from personal_store import SourceError, import_source, importers
+from personal_store.discovery import discover, discover_in, may_hold_text
 from personal_store.files.files import of_file, parts
 from personal_store.files.sources import everything
-from personal_store.importers.service_files import (
-    ALONE,
-    FILES,
-    OTHERS,
-    YOURS,
-    Exports,
-)
-from personal_store.ingest.discovery import discover, discover_in, may_hold_text
-from personal_store.ingest.importing import import_sources
+from personal_store.importers.service_files import ALONE, FILES, OTHERS, YOURS, Exports
+from personal_store.importing import import_sources
 from personal_store.records import OWN
 
 FOREIGN = "Zanzibar"

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from personal_store import SourceError, Store, import_source, importers
-from personal_store.ingest.discovery import discover
-from personal_store.ingest.importing import import_sources
-from personal_store.transfer.exporting import as_lines
+from personal_store.discovery import discover
+from personal_store.importing import import_sources
+from personal_store.transfer import as_lines
 from tests.mailboxes import mailbox, message
 
 

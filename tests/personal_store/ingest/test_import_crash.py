@@ -5,8 +5,7 @@ import re
 
 import pytest
 
-from personal_store import Store, import_source
-from personal_store.ingest import importing
+from personal_store import Store, import_source, importing
 from tests.dying import run_to
 from tests.mailboxes import ME, mailbox, many, message
 
@@ -14,7 +13,7 @@ IMPORT = """
 import sys
 from pathlib import Path
 from personal_store import Store, import_source
-from personal_store.ingest import importing
+from personal_store import importing
 importing.BATCH = 50
 with Store.open(Path(sys.argv[1])) as store:
     import_source(store, "mbox", Path(sys.argv[2]))

@@ -9,18 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from personal_store import Store, StoreError, import_source
+from personal_store import Store, StoreError, import_runs, import_source
+from personal_store.discovery import settled
 from personal_store.errors import SourceError, StoreBusyError
-from personal_store.ingest import guards
-from personal_store.ingest.guards import importing_alone
-from personal_store.ingest.watching import settled
+from personal_store.import_runs import importing_alone
 from tests.mailboxes import ME, mailbox, message
 
 ROOT = Path(__file__).parents[3]
 HOLD = """
 import sys
 from pathlib import Path
-from personal_store.ingest.guards import importing_alone
+from personal_store.import_runs import importing_alone
 from tests.waiting import forever
 with importing_alone(Path(sys.argv[1])):
     print("held", flush=True)
@@ -87,7 +86,7 @@ def test_a_lock_file_with_nonsense_is_still_a_lock(store, holder):
 def test_a_nearly_full_disk_is_one_sentence(store, letters, monkeypatch, free):
     """Before anything is written."""
     usage = namedtuple("usage", "total used free")(10**9, 10**9 - free, free)
-    monkeypatch.setattr(guards.shutil, "disk_usage", lambda _: usage)
+    monkeypatch.setattr(import_runs.shutil, "disk_usage", lambda _: usage)
 
     with pytest.raises(StoreError, match=r"is nearly full: .* are free"):
         import_source(store, "mbox", letters)
@@ -101,7 +100,7 @@ def test_a_nearly_full_disk_is_one_sentence(store, letters, monkeypatch, free):
      (9_960_000, "10.0 MB"), (1_400_000_000, "1.4 GB"), (3 * 10**15, "3000.0 TB")],
 )  # fmt: skip
 def test_bytes_in_words(count, words):
-    assert guards.in_words(count) == words
+    assert import_runs.in_words(count) == words
 
 
 def test_files_are_told_of_when_they_rest(tmp_path):

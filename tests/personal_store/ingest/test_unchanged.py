@@ -5,10 +5,9 @@ import zipfile
 
 import pytest
 
-from personal_store import Store, import_source
+from personal_store import Store, import_runs, import_source, importing
 from personal_store.importers import load
-from personal_store.ingest import earlier_imports, importing
-from personal_store.lifecycle import raw_bodies
+from personal_store.lifecycle import writing
 from personal_store.lifecycle.forgetting import forget
 from personal_store.mail.mailbox import begins_message, split
 from tests.mailboxes import ME, mailbox, many, message
@@ -104,13 +103,13 @@ def test_what_is_told_otherwise_is_read_otherwise(store, tmp_path, read, monkeyp
     assert not reads()
     assert reads(me=["p1@example.org"])
     assert not reads()
-    raw_bodies.want(store.db, False)
+    writing.keep_bodies(store.db, False)
     assert reads()
     assert not reads()
     monkeypatch.setattr(importing, "VERSION", importing.VERSION + 1)
     assert reads()
     assert not reads()
-    monkeypatch.setattr(earlier_imports, "_program", lambda: "another")
+    monkeypatch.setattr(import_runs, "_program", lambda: "another")
     assert reads()
     assert not reads()
     assert reads("text")

@@ -5,11 +5,9 @@ import random
 import pytest
 
 from edge_app.service.import_plan import import_noted
-from personal_store import Store
+from personal_store import Store, importing
 from personal_store.errors import SourceError
-from personal_store.ingest import importing
-from personal_store.ingest.guards import importing_alone
-from personal_store.ingest.unfinished import Unfinished, dismiss, unfinished
+from personal_store.import_runs import Unfinished, dismiss, importing_alone, unfinished
 from tests.dying import run_to
 from tests.mailboxes import mailbox, many
 
@@ -18,7 +16,7 @@ import sys
 from pathlib import Path
 from edge_app.service.requests import ServiceConfig
 from edge_app.service.service import WritingService
-from personal_store.ingest import importing, unfinished
+from personal_store import importing, unfinished
 importing.BATCH, unfinished._EVERY = 20, 0
 none = Path("none")
 service = WritingService(ServiceConfig(none, none, Path(sys.argv[1]), none))

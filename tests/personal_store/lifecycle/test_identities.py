@@ -9,7 +9,7 @@ from personal_store.lifecycle.identities import (
     remove_identities,
     suggestions,
 )
-from personal_store.lifecycle.raw_bodies import read
+from personal_store.lifecycle.writing import body_of
 from tests.mailboxes import ME, mailbox, message
 from tests.personal_store.stores import fill, found, ids
 
@@ -37,12 +37,12 @@ def test_an_added_address_makes_its_texts_own(store):
 def test_a_removed_address_makes_them_others_again(store):
     """Not found any more, and their raw bodies go."""
     balloon = ids(store, "title = 'Confidential balloon'")
-    assert read(store.db, balloon[0]) is not None
+    assert body_of(store.db, balloon[0]) is not None
     assert remove_identities(store.db, [ME]) == 3
 
     assert authors(store, ME) == {Author.OTHER}
     assert found(store, "balloon") == []
-    assert read(store.db, balloon[0]) is None
+    assert body_of(store.db, balloon[0]) is None
     assert store.identities() == []
 
     assert store.add_identities([ME]) == 3

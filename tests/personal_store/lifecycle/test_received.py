@@ -3,11 +3,15 @@
 import pytest
 
 from personal_store import Store, import_source
-from personal_store.lifecycle import late_cleaning
-from personal_store.lifecycle.forgetting import forget
+from personal_store.lifecycle import cleaning
+from personal_store.lifecycle.forgetting import (
+    exclude,
+    forget,
+    put_into_trash,
+    take_out_of_trash,
+)
 from personal_store.lifecycle.identities import add_identities
-from personal_store.lifecycle.trash import exclude, put_into_trash, take_out_of_trash
-from personal_store.search.derived import check
+from personal_store.search.tables import check
 from tests.mailboxes import ME, mailbox, message
 from tests.personal_store.stores import found, ids
 
@@ -55,11 +59,9 @@ def test_they_are_indexed_by_the_first_search_alone(store, tmp_path):
 
 
 def test_indexing_goes_on_in_steps_and_tells(store, monkeypatch):
-    monkeypatch.setattr(late_cleaning, "_AT_ONCE", 2)
+    monkeypatch.setattr(cleaning, "_AT_ONCE", 2)
     told = []
-    late_cleaning.received_index(
-        store.db, lambda done, total: told.append((done, total))
-    )
+    cleaning.received_index(store.db, lambda done, total: told.append((done, total)))
 
     assert told == [(2, 4), (4, 4)]
 

@@ -8,12 +8,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from personal_store import Store, import_source
-from personal_store.database.copies import back_up
-from personal_store.lifecycle import late_cleaning, raw_bodies
-from personal_store.lifecycle.forgetting import forget, tidy
-from personal_store.lifecycle.late_cleaning import Recleaned, compare_threads, reclean
-from personal_store.lifecycle.summary import summarise
-from personal_store.lifecycle.trash import exclude, put_into_trash
+from personal_store.copies import back_up
+from personal_store.lifecycle import cleaning, writing
+from personal_store.lifecycle.cleaning import Recleaned, compare_threads, reclean
+from personal_store.lifecycle.forgetting import exclude, forget, put_into_trash, tidy
+from personal_store.lifecycle.overview import summarise
 from personal_store.reading.letters import pack, unpack
 from personal_store.records import RawText
 from tests.mailboxes import ME, mailbox, message
@@ -50,10 +49,10 @@ def test_newer_rules_read_the_raw_body(store, monkeypatch):
     """Texts of older rules only; what changed is found by its new words."""
     assert reclean(store.db) == Recleaned(0, 0, 0, ())
     assert "Quixotic" not in body(store)
-    monkeypatch.setattr(late_cleaning, "VERSION", 99)
+    monkeypatch.setattr(cleaning, "VERSION", 99)
     assert summarise(store.db, store.path).behind
-    kept = late_cleaning.Cleaned("All rules are new.", False)
-    monkeypatch.setattr(late_cleaning, "clean_raw", lambda raw: kept)
+    kept = cleaning.Cleaned("All rules are new.", False)
+    monkeypatch.setattr(cleaning, "clean_raw", lambda raw: kept)
     done = reclean(store.db)
 
     assert (done.looked_at, done.changed, done.without_raw) == (3, 3, 0)
@@ -72,8 +71,8 @@ def test_the_same_rules_change_nothing(store):
 
 def test_without_raw_bodies_the_source_is_named(store, tmp_path, monkeypatch):
     """And a second import cleans them again."""
-    late_cleaning.clean_all_waiting(store.db)
-    assert raw_bodies.want(store.db, False) == 3
+    cleaning.clean_all_waiting(store.db)
+    assert writing.keep_bodies(store.db, False) == 3
     tidy(store.db, store.path)
     store.db.execute("UPDATE record SET cleaning = 0, body = body || 'x'")
     done = reclean(store.db)
@@ -86,7 +85,7 @@ def test_without_raw_bodies_the_source_is_named(store, tmp_path, monkeypatch):
     assert body(store) == SECRET
     assert reclean(store.db).without_raw == 0
     assert not summarise(store.db, store.path).behind
-    assert not raw_bodies.is_wanted(store.db)
+    assert not writing.keeps_bodies(store.db)
     assert ids(store, "id IN (SELECT record_id FROM raw)") == []
 
 

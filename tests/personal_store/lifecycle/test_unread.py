@@ -10,16 +10,15 @@ from hypothesis import strategies as st
 from benchmarks.store.bench_cleaning import WRITTEN, read_cases
 from personal_store import Store, import_source
 from personal_store.cleaning.cleaning import VERSION, clean_mail, clean_raw
-from personal_store.lifecycle import late_cleaning, raw_bodies
+from personal_store.lifecycle import cleaning, writing
 from personal_store.lifecycle.forgetting import forget
 from personal_store.lifecycle.identities import add_identities, remove_identities
-from personal_store.lifecycle.selectors import Which
+from personal_store.lifecycle.overview import Which
 from personal_store.mail.mail import Mail
 from personal_store.reading.letters import pack, unpack
 from personal_store.records import UNREAD, RawText
-from personal_store.search.derived import check
-from personal_store.transfer.exporting import as_lines
-from personal_store.transfer.merging import merge
+from personal_store.search.tables import check
+from personal_store.transfer import as_lines, merge
 from tests.mailboxes import ME, mailbox, message
 from tests.mails import generated
 from tests.personal_store.stores import fill, found, ids
@@ -72,10 +71,10 @@ def test_of_endless_markup_the_beginning_waits():
 def test_received_mail_waits(store):
     """It has no text, no place in any index, and its body lies packed."""
     assert row(store) == ("", UNREAD, 0)
-    assert raw_bodies.waiting(store.db) == ids(store, "title = 'Garden'")
+    assert writing.waiting(store.db) == ids(store, "title = 'Garden'")
     assert found(store, "observatory") == []
     assert (
-        "Quixotic" in raw_bodies.read(store.db, ids(store, "title = 'Garden'")[0]).plain
+        "Quixotic" in writing.body_of(store.db, ids(store, "title = 'Garden'")[0]).plain
     )
     assert check(store.db) == []
 
@@ -87,7 +86,7 @@ def test_a_search_cleans_it_once(store):
     assert passage.text == SAID
     assert row(store) == (SAID, VERSION, 0)
     assert bodies(store) == 1
-    assert raw_bodies.waiting(store.db) == []
+    assert writing.waiting(store.db) == []
     assert store.find("quixotic", received_ones=True) == []
     assert check(store.db) == []
 
@@ -106,16 +105,16 @@ def test_a_look_at_all_records_writes_nothing(store):
 
 def test_steps_tell_how_far_they_are(store, monkeypatch):
     """And go on where they stopped."""
-    monkeypatch.setattr(late_cleaning, "_AT_ONCE", 2)
+    monkeypatch.setattr(cleaning, "_AT_ONCE", 2)
     import_mails(
         store, [came(n, f"Letter {n} about the meadow.") for n in range(20, 24)]
     )
     told = []
-    late_cleaning.clean_all_waiting(
+    cleaning.clean_all_waiting(
         store.db, progress=lambda done, total: told.append((done, total))
     )
     assert told == [(2, 5), (4, 5), (5, 5)]
-    late_cleaning.clean_all_waiting(
+    cleaning.clean_all_waiting(
         store.db, progress=lambda *_: pytest.fail("nothing waits")
     )
 
@@ -170,7 +169,7 @@ def test_an_export_has_its_text(store):
 def test_a_merge_brings_it_packed(store, tmp_path, keeps):
     """Also into a store that keeps no raw bodies; read there is read here."""
     with Store.open(tmp_path / "second.db") as second:
-        raw_bodies.want(second.db, keeps)
+        writing.keep_bodies(second.db, keeps)
         merge(second.db, second.path, store.path)
         assert row(second) == ("", UNREAD, 0)
         assert bodies(second) == 1 + keeps
@@ -185,7 +184,7 @@ def test_a_merge_brings_it_packed(store, tmp_path, keeps):
 def test_without_raw_bodies_nothing_waits(tmp_path):
     """Who keeps none keeps none of others either."""
     with Store.open(tmp_path / "bare.db") as bare:
-        raw_bodies.want(bare.db, False)
+        writing.keep_bodies(bare.db, False)
         fill(bare, tmp_path, [CAME])
         assert bodies(bare) == 0
         assert row(bare) == (SAID, VERSION, 0)
@@ -193,7 +192,7 @@ def test_without_raw_bodies_nothing_waits(tmp_path):
 
 def test_what_waits_and_becomes_own_keeps_no_raw_body_that_is_unwanted(store):
     """It waits packed whatever the owner said; once it is cleaned the packing goes."""
-    raw_bodies.want(store.db, False)
+    writing.keep_bodies(store.db, False)
     assert bodies(store) == 1
 
     assert store.add_identities(["anna@example.org"]) == 1
@@ -206,7 +205,7 @@ def test_own_mail_keeps_no_raw_body_that_is_unwanted(tmp_path):
     """Neither new, nor met again, nor read differently than before."""
     mine = message("I wrote this one.", number=8)
     with Store.open(tmp_path / "bare.db") as bare:
-        raw_bodies.want(bare.db, False)
+        writing.keep_bodies(bare.db, False)
         assert import_mails(bare, [mine]).added == 1
         assert bodies(bare) == 0
         bare.db.execute("UPDATE record SET body_sha = x'00', cleaning = 0")
@@ -227,7 +226,7 @@ def test_an_answer_is_compared_with_what_waited(store):
     text, _, author = row(store, where="title = 'Re: Garden'")
     assert (text, author) == ("Yes, gladly, I will bring the lantern.", 2)
     assert row(store) == (SAID, VERSION, 0)
-    assert raw_bodies.waiting(store.db) == ids(store, "title = 'Came'")
+    assert writing.waiting(store.db) == ids(store, "title = 'Came'")
 
 
 def test_a_second_import_changes_nothing(store, tmp_path):

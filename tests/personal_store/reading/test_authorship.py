@@ -4,7 +4,7 @@ import pytest
 
 from personal_store import SourceError, Store, import_source, importers
 from personal_store.files.files import of_file
-from personal_store.ingest.importing import find_owner
+from personal_store.importing import find_owner
 from personal_store.mail.mail import parse_headers
 from personal_store.reading.authorship import Correspondents
 from personal_store.reading.letters import is_automatic, is_bulk, sender_of

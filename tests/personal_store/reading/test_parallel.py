@@ -9,8 +9,14 @@ from pathlib import Path
 import pytest
 
 from benchmarks.store.takeout import ME, mailbox_file
-from personal_store import ImportFailure, SourceError, Store, StoreError, import_source
-from personal_store.ingest import importing
+from personal_store import (
+    ImportFailure,
+    SourceError,
+    Store,
+    StoreError,
+    import_source,
+    importing,
+)
 from personal_store.reading import parallel
 from personal_store.reading.letters import Letter, read_now
 from personal_store.reading.parallel import Readers, processes_for
@@ -25,7 +31,7 @@ import signal, sys
 from pathlib import Path
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's "&" ignores it
 from personal_store import Store, import_source
-from personal_store.ingest import importing
+from personal_store import importing
 from personal_store.reading import parallel
 from tests.waiting import forever
 importing.BATCH = 20

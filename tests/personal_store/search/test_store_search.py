@@ -1,48 +1,98 @@
-"""Finding own texts: rank_bm25's scores, explained, without doubles."""
+"""Finding texts: BM25 as rank_bm25 has it, preferences, doubles, and what is typed."""
 
+import json
+import math
 import random
+import sqlite3
 
-import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from rank_bm25 import BM25Okapi
+from sqlite_utils import Database
 
 from personal_store import Store, import_source
-from personal_store.search.ranking import Entry, Wanted
-from personal_store.search.retrieval import Corpus
+from personal_store.connection import create_tables
+from personal_store.lifecycle.forgetting import delete, exclude
+from personal_store.lifecycle.overview import Which
+from personal_store.search.index import Asked, Entry, Index, Wanted
+from personal_store.search.tables import OWN_TEXTS, check, refresh
 from personal_store.text.tokens import tokens
 from tests.mailboxes import WORDS
+
+
+class Reference(BM25Okapi):
+    """rank_bm25, with the weights of ours."""
+
+    def _calc_idf(self, nd):
+        for term, n in nd.items():
+            self.idf[term] = math.log1p((self.corpus_size - n + 0.5) / (n + 0.5))
 
 
 def entry(number, text, *, kind="email", to="", sent_at=None):
     return Entry(number, kind, to, f"{to}@example.org", sent_at, tokens(text))
 
 
-def found(corpus, query, limit=5, **wanted):
-    return [hit.id for hit in corpus.search(tokens(query), Wanted(limit, **wanted))]
+def index_of(*texts, **more):
+    return Index.of([entry(i, text, **more) for i, text in enumerate(texts, 1)])
 
 
-@pytest.fixture
-def corpus():
+def found(index, query, limit=5, **wanted):
+    return [hit.id for hit in index.search(tokens(query), Wanted(limit, **wanted))]
+
+
+@pytest.fixture(scope="module")
+def entries():
+    """1,000 texts of words as frequent as in prose."""
     rng = random.Random(3)
     words = [*WORDS, *(a + b for a in WORDS for b in WORDS)]
     weights = [1 / (rank + 1) for rank in range(len(words))]
     texts = [" ".join(rng.choices(words, weights, k=60)) for _ in range(1000)]
-    return Corpus([entry(i, text) for i, text in enumerate(texts)])
+    return [entry(i, f"{text} unique{i}") for i, text in enumerate(texts)]
 
 
-def test_scores_are_those_of_rank_bm25(corpus):
-    """To the last digits, words of most texts included; each term counts once."""
-    documents = [entry.terms for entry in corpus.entries]
-    query = tokens("quote supplier lawyer lawyer gardentrain musicdoctor budget")
-    assert any(sum(t in d for d in documents) > 500 for t in query)
-    expected = BM25Okapi(documents).get_scores(list(dict.fromkeys(query)))
-    assert_allclose(corpus.scores(query), expected, rtol=1e-9)
+@pytest.fixture(scope="module")
+def index(entries):
+    return Index.of(entries)
 
 
-def test_score_is_the_sum_of_its_parts(corpus):
+QUERIES = (
+    "unique7",
+    "quote supplier lawyer lawyer gardentrain musicdoctor budget",
+    " ".join(WORDS),
+)
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_scores_are_those_of_rank_bm25(entries, index, query):
+    """With our weights, of every text that matches; words of most texts included, and
+    each term once."""
+    terms = tokens(query)
+    expected = Reference([e.terms for e in entries]).get_scores([*dict.fromkeys(terms)])
+    hits = index.search(terms, Wanted(1000))
+    scores = {hit.id: hit.parts["bm25"] for hit in hits}
+    assert scores
+    assert_allclose([*scores.values()], expected[[*scores]], rtol=2e-6)
+    assert len(scores) == (expected > 0).sum()
+    for hit in hits[:5]:
+        assert hit.parts["bm25"] == pytest.approx(sum(hit.terms.values()), rel=1e-5)
+
+
+@pytest.mark.parametrize("query", QUERIES[:2])
+def test_the_best_are_those_of_rank_bm25_itself(entries, index, query):
+    """Whose own weights differ for words of most texts alone."""
+    terms = [*dict.fromkeys(tokens(query))]
+    of_package = BM25Okapi([e.terms for e in entries]).get_scores(terms)
+    hits = index.search(terms, Wanted(1000))
+    ours = sorted(hits, key=lambda hit: -hit.parts["bm25"])[:10]
+    best = set(of_package.argsort()[-10:].tolist()) & set(of_package.nonzero()[0])
+    assert len(best & {hit.id for hit in ours}) >= min(9, len(best))
+
+
+def test_score_is_the_sum_of_its_parts(index):
     """So that the screen can explain every choice."""
-    hits = corpus.search(tokens("supplier lawyer"), Wanted(5, "email", "anna"))
+    hits = index.search(tokens("supplier lawyer"), Wanted(5, "email", "anna"))
 
     assert len(hits) == 5
     for hit in hits:
@@ -51,58 +101,66 @@ def test_score_is_the_sum_of_its_parts(corpus):
     assert [hit.score for hit in hits] == sorted((h.score for h in hits), reverse=True)
 
 
+def test_distinctive_words_alone_make_a_match(entries, index):
+    common = max(WORDS, key=lambda w: sum(w in e.terms for e in entries))
+    assert sum(common in e.terms for e in entries) > 500
+    assert index.search([common], Wanted(5, distinctive_only=True)) == []
+    assert index.matching([common]) == {}
+    assert set(index.matching([common, "unique7"])) == {7}
+    (hit,) = index.search([common, "unique7"], Wanted(5, distinctive_only=True))
+    assert set(hit.terms) == {"unique7"}
+
+
+def test_hundreds_of_excluded_texts_hide_no_other(index):
+    """They take no place among the texts that are looked at."""
+    matching = index.matching(["gardentrain", "musicdoctor", "lawyer"])
+    best = sorted(matching, key=lambda i: -matching[i])
+    assert len(best) > 200
+    query = ["gardentrain", "musicdoctor", "lawyer"]
+    excluded, only = set(best[:-5]), set(best[-5:])
+    assert {h.id for h in index.search(query, Wanted(5, excluded=excluded))} == only
+    assert {h.id for h in index.search(query, Wanted(5, only=only))} == only
+
+
 @pytest.mark.parametrize("count", [1, 2, 3, 19, 20, 60])
 def test_a_unique_word_is_found_in_a_store_of_any_size(count):
     """rank_bm25 alone finds nothing in one or two texts."""
-    texts = [f"the common text number{i} of all" for i in range(count)]
-    corpus = Corpus([entry(i, text) for i, text in enumerate(texts)])
+    index = index_of(
+        *(f"the common text number{i} of all" for i in range(1, count + 1))
+    )
 
-    assert found(corpus, f"number{count - 1}") == [count - 1]
-    assert found(corpus, "nowhere") == []
-
-
-def test_words_of_every_text_find_the_shortest(corpus):
-    """As rank_bm25 has it; without words nothing is found."""
-    everywhere = Corpus([entry(i, "the " + f"word{i} " * i) for i in range(1, 31)])
-
-    assert found(everywhere, "the the the", limit=3) == [1, 2, 3]
-    assert np.all(corpus.scores([]) == 0)
-
-
-def test_an_empty_store_finds_nothing(tmp_path):
-    with Store.open(tmp_path / "store.db") as store:
-        assert store.search("anything") == []
-        assert store.recent() == []
+    assert found(index, f"number{count}") == [count]
+    assert found(index, "nowhere") == []
+    assert found(index, "common", limit=1) == [count]
 
 
 def test_texts_without_words_are_no_trouble():
-    corpus = Corpus([entry(1, "..."), entry(2, "!!")])
-
-    assert found(corpus, "...") == []
+    assert found(index_of("...", "!!"), "...") == []
+    assert found(Index.of([]), "tea") == Index.of([]).recent(Wanted(3)) == []
 
 
 def test_equal_scores_put_the_newer_first_then_the_later_import():
     texts = {1: 100, 2: None, 3: 300, 4: None}
-    corpus = Corpus(
+    index = Index.of(
         [
             entry(i, f"apple pie {i}a {i}b {i}c {i}d", sent_at=at)
             for i, at in texts.items()
         ]
     )
 
-    assert found(corpus, "apple") == [3, 1, 4, 2]
+    assert found(index, "apple") == [3, 1, 4, 2]
 
 
 def test_nearly_equal_texts_are_shown_once():
     text = "we would like to invite you to our summer party in the garden on friday"
-    corpus = Corpus([entry(1, text), entry(2, text + " evening"), entry(3, "party")])
+    index = index_of(text, text + " evening", "party")
 
-    assert sorted(found(corpus, "summer party")) in ([1, 3], [2, 3])
+    assert sorted(found(index, "summer party")) in ([1, 3], [2, 3])
 
 
 def test_preferences_order_but_never_hide():
     """Same recipient and same kind come first; others are still found."""
-    corpus = Corpus(
+    index = Index.of(
         [
             entry(1, "cake one two", kind="review", to="bob"),
             entry(2, "cake three four", to="bob"),
@@ -110,58 +168,215 @@ def test_preferences_order_but_never_hide():
         ]
     )
 
-    assert found(corpus, "cake", kind="email", recipient="Anna") == [3, 2, 1]
-    assert found(corpus, "cake", recipient="anna@example.org")[0] == 3
-    assert found(corpus, "cake", excluded={3}, limit=1) == [2]
-
-
-def test_a_first_name_is_enough():
-    """People say "Ana" where the mail says "Ana Ruiz"; "An" is somebody else."""
-    corpus = Corpus(
-        [
-            entry(1, "cake one two", to="Ana Ruiz", sent_at=100),
-            entry(2, "cake three four", to="bob", sent_at=300),
-        ]
-    )
-
-    assert [hit.id for hit in corpus.recent(Wanted(2, None, "ana"))] == [1, 2]
-    assert [hit.id for hit in corpus.recent(Wanted(2, None, "An"))] == [2, 1]
+    assert found(index, "cake", kind="email", recipient="Anna") == [3, 2, 1]
+    assert found(index, "cake", recipient="anna@example.org")[0] == 3
+    assert found(index, "cake", excluded={3}, limit=1) == [2]
 
 
 def test_recent_texts_need_no_query():
-    corpus = Corpus(
+    """People say "Ana" where the mail says "Ana Ruiz"; "An" is somebody else."""
+    index = Index.of(
         [
             entry(1, "cake one two", to="bob", sent_at=300),
             entry(2, "bread three four", kind="review", sent_at=200),
-            entry(3, "milk five six", to="anna", sent_at=100),
+            entry(3, "milk five six", to="Ana Ruiz", sent_at=100),
         ]
     )
-
-    assert [hit.id for hit in corpus.recent(Wanted(5))] == [1, 2, 3]
-    assert [hit.id for hit in corpus.recent(Wanted(2, "email", "anna"))] == [3, 1]
+    for wanted, expected in (
+        (Wanted(5), [1, 2, 3]),
+        (Wanted(2, "email", "ana"), [3, 1]),
+        (Wanted(2, None, "An"), [1, 2]),
+        (Wanted(2, "review"), [2, 1]),
+        (Wanted(3, excluded={1}), [2, 3]),
+        (Wanted(3, only={3}), [3]),
+    ):
+        assert [hit.id for hit in index.recent(wanted)] == expected
 
 
 def test_japanese_is_found_without_spaces():
-    corpus = Corpus(
-        [entry(1, "資料は明日お送りします"), entry(2, "今日は天気がいいですね")]
+    index = index_of("資料は明日お送りします", "今日は天気がいいですね")
+
+    assert found(index, "明日の資料") == [1]
+
+
+@pytest.mark.parametrize(
+    ("typed", "terms", "phrases", "without"),
+    [
+        ("the Boat", ["the", "boat"], [], []),
+        ('pier "Next  summer!"', ["pier", "next", "summer"], ["next summer"], []),
+        ("pier -boat -", ["pier"], [], ["boat"]),
+        ('pier -"next summer"', ["pier"], [], ["next summer"]),
+        ("well-known e-mail", ["well", "known", "e", "mail"], [], []),
+        ("„nächster Sommer“ «la mer»", ["nächster", "sommer", "la", "mer"],
+         ["nächster sommer", "la mer"], []),
+        ('"not closed', ["not", "closed"], ["not closed"], []),
+        ('"" - -"" "…"', [], [], []),
+        ('"東京都"', ["東京", "京都"], ["東京 京都"], []),
+        ('5"disk', ["5", "disk"], ["disk"], []),
+    ],
+)  # fmt: skip
+def test_what_letters_ask_for(typed, terms, phrases, without):
+    asked = Asked.of(typed)
+    assert [list(part) for part in (asked.terms, asked.phrases, asked.without)] == [
+        terms,
+        phrases,
+        without,
+    ]
+
+
+@given(st.text())
+def test_anything_may_be_typed(typed):
+    Asked.of(typed)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """Every text says 'dear friend'; one in three has the boat, one in five a pier."""
+    folder = tmp_path_factory.mktemp("found")
+    texts = [
+        f"Dear friend, number{n} says "
+        + ("the old boat " if n % 3 == 0 else "old or new, a boat " * (n % 7 == 0))
+        + ("at the pier" if n % 5 == 0 else "at home")
+        for n in range(60)
+    ]
+    lines = folder / "notes.jsonl"
+    kinds = ("note", "review")
+    rows = ({"text": text, "kind": kinds[n % 2]} for n, text in enumerate(texts))
+    lines.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with Store.open(folder / "store.db") as store:
+        import_source(store, "jsonl", lines)
+        yield store
+
+
+def texts_of(passages):
+    return [passage.text for passage in passages]
+
+
+def test_words_of_most_texts_are_used_if_there_are_no_others(store):
+    """'Nothing matches' would be wrong: everything does."""
+    assert store.search("dear friend", distinctive_only=True) == []
+    assert len(store.find("dear friend", limit=3)) == 3
+    rare = texts_of(store.find("dear friend number42", limit=3))
+    assert len(rare) == 1
+    assert "number42 " in rare[0]
+    assert store.find("nowhere") == store.find("") == []
+
+
+def test_a_phrase_and_what_is_left_out(store):
+    """In every text that is found, and in none."""
+    every = texts_of(store.find("boat", limit=1000))
+    phrase = texts_of(store.find('boat "the old boat"', limit=1000))
+    assert 0 < len(phrase) < len(every)
+    assert all("the old boat" in text for text in phrase)
+    without = texts_of(store.find("boat -pier", limit=1000))
+    assert without
+    assert set(without) == {text for text in every if "pier" not in text}
+    assert not any("the old" in t for t in texts_of(store.find('boat -"the old"')))
+    assert store.find("boat", which=Which(words="pier"), limit=1000)
+    both = texts_of(store.find('"at the pier" boat', which=Which(words="number0")))
+    assert len(both) == 1
+    assert store.find('"boat old"') == []
+
+
+def test_a_selection_leaves_nothing_else_and_loses_nothing(store):
+    every = store.search("boat", limit=1000)
+    reviews = store.search("boat", limit=1000, which=Which(kind="review"))
+    assert {p.record_id for p in reviews} == {
+        p.record_id for p in every if p.kind == "review"
+    }
+    assert reviews
+    assert store.search("boat", which=Which(kind="email")) == []
+
+
+def memory():
+    db = Database(sqlite3.connect(":memory:", isolation_level=None))
+    create_tables(db)
+    db.execute("PRAGMA foreign_keys = ON")
+    db.execute("INSERT INTO source VALUES (1, 'jsonl', 'x')")
+    return db
+
+
+def add(db, number, text, author=1):
+    db.execute(
+        """INSERT INTO record(id, source_id, key, kind, title, body, recipient,
+           recipient_address, sender, thread, reply_to, author, trimmed, cleaning,
+           body_sha) VALUES (?, 1, ?, 'note', '', ?, '', '', '', '', '',
+           ?, 0, 0, x'')""",
+        [number, str(number), text, author],
     )
+    refresh(db, [number])
 
-    assert found(corpus, "明日の資料") == [1]
+
+TEXTS = st.lists(
+    st.lists(st.sampled_from(["tea", "jam", "Öl", "東京都", "a", "b2", "x" * 70])),
+    max_size=8,
+)
 
 
-def test_new_texts_are_found_at_once(tmp_path):
-    """The cached index is built anew when the store has changed."""
-    path = tmp_path / "notes.csv"
-    path.write_text("text\nI bought a red bicycle today.\n")
-    with Store.open(tmp_path / "store.db") as store:
-        import_source(store, "csv", path)
-        before = store.corpus()
-        assert store.search("kayak") == []
-        assert store.corpus() is before
+@settings(max_examples=25, deadline=None)
+@given(texts=TEXTS, gone=st.sets(st.integers(0, 7)), hidden=st.sets(st.integers(0, 7)))
+def test_the_index_follows_every_change(texts, gone, hidden):
+    """After imports, exclusions and deletions, in stores of any size from 0 on; and
+    phrases are runs of words."""
+    db = memory()
+    for number, words in enumerate(texts, 1):
+        add(db, number, " ".join(words))
+    exclude(db, [i for i in hidden if 0 < i <= len(texts)])
+    delete(db, [i for i in gone if 0 < i <= len(texts)])
 
-        path.write_text("text\nWe paddled a kayak down the river.\n")
-        import_source(store, "csv", path)
+    assert check(db) == []
+    there = {
+        number: tokens(f"\n{' '.join(words)}")
+        for number, words in enumerate(texts, 1)
+        if number not in gone | hidden
+    }
+    index = Index(db, OWN_TEXTS)
+    for word in ("tea", "東京", "öl"):
+        holding = {i for i, terms in there.items() if word in terms}
+        hits = index.search([word], Wanted(10))
+        assert {hit.id for hit in hits} <= holding
+        assert bool(hits) == bool(holding)
+    fitting = Asked.of('"tea jam" -a').fitting(db, OWN_TEXTS)
+    assert fitting == {
+        i
+        for i, terms in there.items()
+        if ["tea", "jam"] in [terms[k : k + 2] for k in range(len(terms))]
+        and "a" not in terms
+    }
 
-        assert [p.text for p in store.search("kayak")] == [
-            "We paddled a kayak down the river."
-        ]
+
+@pytest.mark.parametrize(
+    ("damage", "wrong"),
+    [
+        ("doc SET tok = 'ham'", ("posting", "length")),
+        ("doc SET n = 7", ()),
+        ("doc_posting SET term = 'x' WHERE term = 'tea'", ("posting",)),
+        ("doc_length SET lengths = x'07000000'", ("length",)),
+    ],
+)
+def test_a_wrong_index_is_found_by_the_check(damage, wrong):
+    db = memory()
+    add(db, 1, "tea and jam")
+    assert check(db) == []
+    db.execute(f"UPDATE {damage}")
+
+    expected = [f"doc_{one} does not fit the texts" for one in wrong]
+    if damage.startswith("doc SET"):
+        expected.insert(0, "doc 1 does not say what its record says")
+    assert check(db) == expected
+
+
+def test_texts_of_thousands_of_records_lie_in_many_blocks():
+    """The number of a record decides where its postings lie."""
+    db = memory()
+    for number in (1, 4095, 4096, 4097, 5000, 2**20):
+        add(db, number, f"tea for {number}")
+    index = Index(db, OWN_TEXTS)
+    assert set(index.matching(["5000"])) == {5000}
+    delete(db, [4096, 5000])
+
+    assert check(db) == []
+    assert set(index.matching(["4097"])) == {4097}
+    assert not index.matching(["5000"])
+    many = [f"unique{i}" for i in range(3000)]
+    assert len(index.search(["tea", *many], Wanted(10))) == 4

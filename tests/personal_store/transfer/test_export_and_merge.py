@@ -5,14 +5,18 @@ import json
 import pytest
 
 from personal_store import Store, StoreError, import_source
-from personal_store.database.copies import back_up, backup_path, made_at
-from personal_store.lifecycle.forgetting import forget
+from personal_store.copies import back_up, backup_path, made_at
+from personal_store.lifecycle.forgetting import exclude, forget, put_into_trash
 from personal_store.lifecycle.identities import identities, remove_identities
-from personal_store.lifecycle.trash import exclude, put_into_trash
-from personal_store.search.derived import check
-from personal_store.transfer.exporting import as_lines, as_mailbox
-from personal_store.transfer.merging import Merged, merge
-from personal_store.transfer.restoring import put_back, restore
+from personal_store.search.tables import check
+from personal_store.transfer import (
+    Merged,
+    as_lines,
+    as_mailbox,
+    merge,
+    put_back,
+    restore,
+)
 from tests.mailboxes import ME, mailbox, message
 from tests.personal_store.stores import LETTERS, content, fill, found, ids
 

@@ -19,11 +19,22 @@ from sqlite_utils import Database
 
 from personal_store import importers
 from personal_store.cleaning.cleaning import VERSION
-from personal_store.database.transactions import immediate
-from personal_store.errors import SourceError, StoreError, faults
-from personal_store.files.archives import UNREADABLE
+from personal_store.connection import immediate
+from personal_store.errors import SourceError, StoreError, faults, is_full
 from personal_store.files.files import Source
 from personal_store.files.files import why as reason_of
+from personal_store.files.sources import UNREADABLE
+from personal_store.import_runs import (
+    Before,
+    carry_over,
+    check_room,
+    digest_of,
+    ended_before,
+    importing_alone,
+    mark_of,
+    read_before,
+    reader,
+)
 from personal_store.importers import (
     GrowingImporter,
     Importer,
@@ -33,26 +44,15 @@ from personal_store.importers import (
     TalkImporter,
 )
 from personal_store.importers.exports import is_name
-from personal_store.ingest.earlier_imports import (
-    Before,
-    carry_over,
-    digest_of,
-    ended_before,
-    mark_of,
-    read_before,
-    reader,
-)
-from personal_store.ingest.guards import check_room, importing_alone
-from personal_store.lifecycle import raw_bodies
+from personal_store.lifecycle.cleaning import clean_all_waiting, compare_threads
 from personal_store.lifecycle.identities import TOLD, labelled_sent
-from personal_store.lifecycle.late_cleaning import clean_all_waiting, compare_threads
 from personal_store.lifecycle.writing import (
     KNOWN,
     UNCHANGED,
     ImportRun,
-    is_full,
+    keeps_bodies,
     newest,
-    told_as,
+    stored,
 )
 from personal_store.mail.mail import address_in
 from personal_store.reading.authorship import SAMPLE, Correspondents, Owner
@@ -123,7 +123,7 @@ def import_sources(
             work.read_all(_Told(progress, size))
         if is_mail and (work.report.added or not work.newest_before):
             compare_threads(store.db, work.newest_before)
-        if is_mail and not raw_bodies.is_wanted(store.db):
+        if is_mail and not keeps_bodies(store.db):
             clean_all_waiting(store.db)  # else their bodies wait as they came
         work.end()
         work.explain_nothing_own()
@@ -268,7 +268,7 @@ class _Import:
         fixed = json.dumps([VERSION, dict(sorted(options.mapping.items()))])
         db = self.store.db
         mark = mark_of(source, time_ns())
-        before = Before.of(db, self.kind, source, told_as(fixed, options.me))
+        before = Before.of(db, self.kind, source, stored(fixed, options.me))
         if before is not None and not self.again:
             if mark and mark == before.mark:
                 self.report.reasons[UNCHANGED] += before.things

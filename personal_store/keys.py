@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from base.extras import how_to_add
 from personal_store.errors import StoreError, StoreLockedError
-from personal_store.extras import how_to_add
 
 VARIABLE = "SPECSTEER_STORE_KEY"
 """Environment variable that holds the passphrase."""

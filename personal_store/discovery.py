@@ -5,14 +5,15 @@ service's importer or not at all; mail says who sent it; of anything else somebo
 to say that it is theirs.
 """
 
+import time
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from personal_store import importers
 from personal_store.errors import SeveralOwnersError, SourceError
-from personal_store.files.files import Source
+from personal_store.files.files import Source, in_folder, of_file
 from personal_store.files.sources import Selection, everything, only
 from personal_store.importers import Importer
 from personal_store.importers.service_files import (
@@ -21,6 +22,10 @@ from personal_store.importers.service_files import (
     unread_file,
 )
 
+INTERVAL = 3.0
+"""Seconds between two looks."""
+
+_Mark = tuple[int, int]
 _NEVER = (
     *(".jpg", ".jpeg", ".png", ".gif", ".webp", ".heic", ".bmp", ".tif", ".tiff"),
     *(".mp4", ".mov", ".avi", ".mkv", ".webm", ".mp3", ".m4a", ".wav", ".ogg", ".opus"),
@@ -126,6 +131,36 @@ def discover_in(
     )
 
 
+def may_hold_text(source: Source) -> bool:
+    """Whether it is worth unpacking: pictures, films and programs are not."""
+    return not source.name.lower().endswith(_NEVER)
+
+
+def settled(
+    path: Path, interval: float = INTERVAL, sleep: Callable[[float], None] = time.sleep
+) -> Iterator[list[Source]]:
+    """The files to read, each time there are some; goes on until it is stopped.
+
+    A file is told of once it looked the same in two rounds, and again when it changed.
+    At first that is every file.
+    """
+    known: dict[Path, _Mark] = {}
+    before: dict[Path, _Mark] = {}
+    while True:
+        files = _files(path)
+        now = {file.path: mark for file, mark in files}
+        found = [
+            file
+            for file, mark in files
+            if before.get(file.path) == mark != known.get(file.path)
+        ]
+        if found:
+            known |= {file.path: now[file.path] for file in found}
+            yield found
+        before = now
+        sleep(interval)
+
+
 @dataclass(slots=True)
 class _Search:
     """The files that nobody has claimed yet."""
@@ -167,6 +202,15 @@ class _Search:
         return [source for _, files in self.claimed for source in files]
 
 
-def may_hold_text(source: Source) -> bool:
-    """Whether it is worth unpacking: pictures, films and programs are not."""
-    return not source.name.lower().endswith(_NEVER)
+def _files(path: Path) -> list[tuple[Source, _Mark]]:
+    """Every file with its size and time of change, but those that just went."""
+    if not path.exists():
+        raise SourceError(f"There is no file or folder {path}.")
+    found = []
+    for file in in_folder(path) if path.is_dir() else [of_file(path)]:
+        try:
+            status = file.path.stat()
+        except FileNotFoundError:
+            continue
+        found.append((file, (status.st_size, status.st_mtime_ns)))
+    return found

@@ -18,26 +18,25 @@ from personal_store.cleaning.cleaning import (
     clean_raw,
     without_parents,
 )
-from personal_store.database.transactions import immediate
-from personal_store.lifecycle import raw_bodies
+from personal_store.connection import immediate
 from personal_store.lifecycle.forgetting import forgotten_among, take_out
+from personal_store.lifecycle.writing import body_of, clean_bodies, newest, waiting
 from personal_store.reading.letters import MAX_STORED
 from personal_store.records import OWN, UNREAD, Author, ProgressCallback, fingerprint
-from personal_store.search.derived import (
+from personal_store.search.index import Index
+from personal_store.search.tables import (
     RECEIVED,
     count_change,
-    heard_upto,
+    received_upto,
     refresh,
     refresh_in,
-    set_heard_upto,
+    set_received_upto,
 )
-from personal_store.search.index import Index
-
-_AT_ONCE = 500
 
 BATCH = 200
+_AT_ONCE = 500
 _GENERATIONS = 4
-"""How far up a thread is looked: a quote holds older quotes."""
+"""How many ancestors of a mail are compared: a quote holds older quotes."""
 _OWN_MAILS = f"kind = 'email' AND author IN {tuple(map(int, OWN))}"
 
 
@@ -45,21 +44,21 @@ def received_index(db: Database, progress: ProgressCallback | None = None) -> In
     """Received texts, ready to be searched; those that came since the last time are
     cleaned and indexed first, in steps that each are kept."""
     while True:
-        (newest,) = db.execute("SELECT coalesce(max(id), 0) FROM record").fetchone()
-        if heard_upto(db) >= newest:
+        end = newest(db)
+        if received_upto(db) >= end:
             break
         with immediate(db):
             rows = db.execute(
                 "SELECT id FROM record WHERE id > ? ORDER BY id LIMIT ?",
-                [heard_upto(db), _AT_ONCE],
+                [received_upto(db), _AT_ONCE],
             )
             some = [row[0] for row in rows]
-            last = some[-1] if some else heard_upto(db)
-            set_heard_upto(db, last)
+            last = some[-1] if some else received_upto(db)
+            set_received_upto(db, last)
             clean_waiting(db, some)
             refresh_in(db, RECEIVED, some)
         if progress is not None:
-            progress(last, newest)
+            progress(last, end)
         if not some:
             break
     return Index(db, RECEIVED)
@@ -68,9 +67,9 @@ def received_index(db: Database, progress: ProgressCallback | None = None) -> In
 def clean_waiting(db: Database, ids: Iterable[int]) -> None:
     """Clean those of these records that wait, within a transaction of the caller.
 
-    One whose words turn out to have been forgotten goes again.
+    A text whose words were forgotten before is deleted again.
     """
-    cleaned = raw_bodies.clean_bodies(db, ids)
+    cleaned = clean_bodies(db, ids)
     take_out(db, forgotten_among(db, cleaned))
 
 
@@ -79,9 +78,8 @@ def clean_all_waiting(
     among: Sequence[int] | None = None,
     progress: ProgressCallback | None = None,
 ) -> None:
-    """Clean all that wait, or those of these records, in steps that each are kept;
-    `progress` hears how many of how many are."""
-    ids = raw_bodies.waiting(db, among)
+    """Clean all that wait, or those of these records, in steps that each are kept."""
+    ids = waiting(db, among)
     for at in range(0, len(ids), _AT_ONCE):
         some = ids[at : at + _AT_ONCE]
         with immediate(db):
@@ -93,14 +91,14 @@ def clean_all_waiting(
 
 @dataclass(frozen=True, slots=True)
 class Recleaned:
-    """What cleaning again came to."""
+    """Counts of a second cleaning."""
 
     looked_at: int
     changed: int
     without_raw: int
     """Mails of older rules whose body is not kept: only an import cleans them again."""
     sources: tuple[tuple[str, str], ...]
-    """(kind, path) of the imports that would, as far as their files are still there."""
+    """(kind, path) of the imports that would; only those whose files still exist."""
 
 
 def is_behind(db: Database) -> bool:
@@ -196,7 +194,7 @@ def _rewrite(
 
 
 def _reclean_one(db: Database, record_id: int) -> bool:
-    raw = raw_bodies.read(db, record_id)
+    raw = body_of(db, record_id)
     row = _written(db, record_id)
     if raw is None or row is None or row[3] > VERSION + 1:
         return False  # forgotten meanwhile, or read by newer rules

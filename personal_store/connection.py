@@ -1,0 +1,332 @@
+"""The store file: its tables, connections, transactions, and what lies beside it.
+
+Nothing here opens a store file that a connection of this process may have open:
+closing any handle of a file drops all locks that the process holds on it.
+"""
+
+import secrets
+import shutil
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from sqlite_utils import Database
+
+from base.owner_only import make_private, part_of, shred
+from personal_store import keys
+from personal_store.errors import (
+    StoreError,
+    StoreLockedError,
+    StoreTooNewError,
+    faults,
+    is_full,
+    is_no_database,
+)
+from personal_store.records import UNREAD
+
+SCHEMA = 9
+"""Number of the schema below, written to the file as `user_version`."""
+PATIENCE = 30
+"""Seconds to wait for another process that is writing."""
+_PRAGMAS = (
+    "synchronous = NORMAL",
+    "foreign_keys = ON",
+    "secure_delete = ON",
+    "temp_store = MEMORY",
+    "trusted_schema = OFF",
+)
+
+_TABLES = f"""
+CREATE TABLE state(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE identity(
+    address TEXT PRIMARY KEY,
+    why TEXT NOT NULL,
+    confirmed INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+CREATE TABLE stranger(address TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+CREATE TABLE source(
+    id INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL,
+    label TEXT NOT NULL,
+    UNIQUE(kind, label)
+) STRICT;
+CREATE TABLE import_run(
+    id INTEGER PRIMARY KEY,
+    source_id INTEGER NOT NULL REFERENCES source(id),
+    place TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    fingerprint TEXT NOT NULL,
+    options TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    added INTEGER NOT NULL DEFAULT 0,
+    updated INTEGER NOT NULL DEFAULT 0,
+    skipped INTEGER NOT NULL DEFAULT 0,
+    failed INTEGER NOT NULL DEFAULT 0,
+    started TEXT NOT NULL,
+    ended TEXT,
+    reader TEXT NOT NULL DEFAULT '',
+    mark TEXT NOT NULL DEFAULT '',
+    digest TEXT NOT NULL DEFAULT ''
+) STRICT;
+CREATE INDEX import_run_place ON import_run(place, ended);
+CREATE TABLE import_error(
+    run_id INTEGER NOT NULL REFERENCES import_run(id) ON DELETE CASCADE,
+    place TEXT NOT NULL,
+    reason TEXT NOT NULL
+) STRICT;
+CREATE TABLE record(
+    id INTEGER PRIMARY KEY,
+    source_id INTEGER NOT NULL REFERENCES source(id),
+    key TEXT NOT NULL UNIQUE,
+    kind TEXT NOT NULL,
+    title TEXT NOT NULL,
+    body TEXT NOT NULL,
+    recipient TEXT NOT NULL,
+    recipient_address TEXT NOT NULL,
+    sender TEXT NOT NULL,
+    sender_name TEXT NOT NULL DEFAULT '',
+    answer_to TEXT NOT NULL DEFAULT '',
+    sent_at INTEGER,
+    rating REAL,
+    thread TEXT NOT NULL,
+    reply_to TEXT NOT NULL,
+    author INTEGER NOT NULL,
+    trimmed INTEGER NOT NULL,
+    cleaning INTEGER NOT NULL,
+    body_sha BLOB NOT NULL,
+    excluded INTEGER NOT NULL DEFAULT 0,
+    trashed_at INTEGER
+) STRICT;
+CREATE INDEX record_sender ON record(sender);
+CREATE INDEX record_sent_at ON record(sent_at);
+CREATE INDEX record_trashed ON record(trashed_at) WHERE trashed_at IS NOT NULL;
+CREATE INDEX record_unread ON record(id) WHERE cleaning = {UNREAD};
+CREATE TABLE record_label(
+    record_id INTEGER NOT NULL REFERENCES record(id) ON DELETE CASCADE,
+    label TEXT NOT NULL,
+    PRIMARY KEY(record_id, label)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE raw(
+    record_id INTEGER PRIMARY KEY REFERENCES record(id) ON DELETE CASCADE,
+    data BLOB NOT NULL
+) STRICT;
+CREATE TABLE tombstone_key(
+    id INTEGER PRIMARY KEY,
+    secret BLOB NOT NULL UNIQUE
+) STRICT;
+CREATE TABLE tombstone(
+    key_id INTEGER NOT NULL REFERENCES tombstone_key(id),
+    mark BLOB NOT NULL,
+    of TEXT NOT NULL,
+    PRIMARY KEY(key_id, mark)
+) STRICT, WITHOUT ROWID;
+"""
+
+_FROM_SCHEMA_BEFORE = (
+    "ALTER TABLE record ADD COLUMN answer_to TEXT NOT NULL DEFAULT ''",
+    "UPDATE state SET name = 'received_upto' WHERE name = 'heard_upto'",
+    "DROP TABLE total",
+    *(
+        f"DROP TABLE {name}_{kind}"
+        for name in ("doc", "heard")
+        for kind in ("term", "spread")
+    ),
+)
+
+
+@contextmanager
+def immediate(db: Database) -> Iterator[sqlite3.Connection]:
+    """A write transaction that waits for others at its start, not in its middle."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield db.conn
+    except BaseException:
+        db.rollback()
+        raise
+    db.commit()
+
+
+def create_tables(db: Database) -> None:
+    """Create the tables of a new store, or bring those of the schema before up to date;
+    several processes may try at the same time.
+
+    Raises:
+        StoreTooNewError: the store has another schema.
+    """
+    found = version(db)
+    if found not in (0, SCHEMA - 1, SCHEMA):
+        raise StoreTooNewError(
+            f"The store has schema {found}, and this SpecSteer reads schema {SCHEMA}: "
+            "update SpecSteer, or point it to another store."
+        )
+    if found == SCHEMA:
+        return
+    with immediate(db):
+        found = version(db)  # another process may have been faster
+        if found == SCHEMA - 1:
+            for statement in _FROM_SCHEMA_BEFORE:
+                db.execute(statement)
+        elif found == 0:
+            # Numpy takes a tenth of a second to import, and the app paints without it.
+            from personal_store.search.tables import OWN_TEXTS, RECEIVED
+
+            tables = _TABLES + OWN_TEXTS.schema() + RECEIVED.schema()
+            for statement in tables.strip().split(";\n"):
+                db.execute(statement)
+            db.execute(
+                "INSERT INTO state VALUES ('store', ?), ('changes', '0'), "
+                "('keep_raw', '1'), ('untidy', '0'), ('received_upto', '0')",
+                [secrets.token_hex(8)],
+            )
+            db.execute("INSERT INTO tombstone_key(secret) VALUES (?)", [new_secret()])
+        db.execute(f"PRAGMA user_version = {SCHEMA}")
+
+
+def new_secret() -> bytes:
+    """A random key without which the tombstones of a store are unreadable."""
+    return secrets.token_bytes(32)
+
+
+def version(db: Database) -> int:
+    """The schema that last wrote this file; 0 for a new one."""
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def connect_private(path: Path) -> Database:
+    """Open a store for the person, and create it readable by its owner alone.
+
+    Raises StoreError if it cannot be opened.
+    """
+    try:
+        make_private(path)
+        return connect(path)
+    except OSError as error:
+        raise StoreError(f"The store {path} cannot be opened: {error}.") from error
+    except faults() as error:
+        why = "the disk is full: make room" if is_full(error) else f"{error}"
+        raise StoreError(f"The store {path} cannot be opened: {why}.") from error
+
+
+def holds_own_texts(path: Path) -> bool:
+    """Whether the store holds a text that the person wrote. Asked here because cleaning
+    and search take a tenth of a second to import, and the app paints without them."""
+    with closing(connect_private(path)) as db:
+        return db.execute("SELECT 1 FROM doc LIMIT 1").fetchone() is not None
+
+
+def connect(path: Path) -> Database:
+    """Open a store, and create its tables if it is new.
+
+    Raises StoreLockedError if it is encrypted and no key that fits is found.
+    """
+    db = connect_as_it_is(path)
+    try:
+        for pragma in _PRAGMAS:
+            db.execute(f"PRAGMA {pragma}")
+        # SQLite does not wait for others when it begins to keep a log, so we do.
+        deadline = time.monotonic() + PATIENCE
+        while db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+            try:
+                db.execute("PRAGMA journal_mode = WAL")
+            except faults() as error:
+                if is_full(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.02)
+        create_tables(db)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def connect_as_it_is(path: Path, likely: str | None = None) -> Database:
+    """A connection that has read the file's header, and changed nothing.
+
+    `likely` is a key to try before the person is asked: that of the store it belongs
+    to.
+    """
+    known = keys.known(path)
+    if known is not None:
+        return _ciphered(path, known)
+    try:
+        return _readable(sqlite3, path, None)
+    except sqlite3.DatabaseError as error:
+        if not is_no_database(error):
+            raise
+    if likely is not None:
+        with suppress(StoreLockedError):
+            return _ciphered(path, likely)
+    return _ciphered(path, keys.find(path))
+
+
+@contextmanager
+def scratch(path: Path) -> Iterator[Path]:
+    """A private file beside this one, overwritten and removed afterwards."""
+    part = part_of(path)
+    try:
+        yield part
+    finally:
+        for leftover in (part, *beside(part)):
+            shred(leftover)
+
+
+def beside(path: Path) -> list[Path]:
+    """What SQLite keeps beside a database, whether it is there or not."""
+    return [path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal")]
+
+
+def size_of(path: Path) -> int:
+    """Bytes of a store with what SQLite keeps beside it."""
+    files = [file for file in (path, *beside(path)) if file.exists()]
+    return sum(file.stat().st_size for file in files)
+
+
+def need_room(path: Path, times: int, why: str) -> None:
+    """Raise StoreError, with the missing megabytes, if the disk has less room than
+    `times` the store."""
+    lacking = times * size_of(path) - shutil.disk_usage(path.parent).free
+    if lacking > 0:
+        megabytes = 1 + lacking // 1_000_000
+        raise StoreError(f"The disk is too full {why}: free {megabytes:,} MB.")
+
+
+def _ciphered(path: Path, key: str) -> Database:
+    try:
+        db = _readable(keys.cipher(), path, key)
+    except faults() as error:
+        if is_no_database(error):
+            raise StoreLockedError(
+                f"The store {path} cannot be opened: the key does not fit. Give the "
+                f"right one in {keys.VARIABLE}, or have it asked for in a terminal."
+            ) from error
+        raise
+    keys.remember(path, key)
+    return db
+
+
+def _readable(library: Any, path: Path, key: str | None) -> Database:
+    try:
+        return _connected(library, path, key)
+    except faults() as error:
+        if not is_full(error):
+            raise
+    # A connection that locks all others out keeps the index of the log in memory, for
+    # which a full disk has no room.
+    return _connected(library, path, key, "PRAGMA locking_mode = EXCLUSIVE")
+
+
+def _connected(library: Any, path: Path, key: str | None, *more: str) -> Database:
+    """A connection that can read, after these statements."""
+    connection = library.connect(str(path), timeout=PATIENCE, isolation_level=None)
+    try:
+        if key is not None:
+            connection.execute(keys.pragma(key))
+        for statement in (*more, "PRAGMA user_version"):
+            connection.execute(statement).fetchone()
+        return Database(connection, execute_plugins=False)
+    except BaseException:
+        connection.close()
+        raise

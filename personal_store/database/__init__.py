@@ -1,1 +1,0 @@
-"""The store file: connections, schema, keys, encryption, copies."""

@@ -1,1 +1,0 @@
-"""From a path to imported texts: discovery, import, watching."""

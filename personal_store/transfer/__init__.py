@@ -1,1 +1,0 @@
-"""Texts from one store to another: export, merge, restore."""
