@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -134,11 +135,9 @@ def forget_command(everything: bool, yes: bool, **options: Any) -> None:
                 proof = forget(store.db, path, ids, progress.show)
         profile = _drop_profile(path, ids)
     _offer_adapters({i: texts.get(i, "") for i in ids}, path.name, yes=yes)
-    if others := [str(one) for one in unknown_files(path) if one != profile]:
-        note(
-            f"not looked into: {', '.join(others)}; delete copies of the store, "
-            "which still hold what was forgotten"
-        )
+    others = (one for one in unknown_files(path) if one != profile)
+    left = tuple(f"{file} may hold a copy of them" for file in others)
+    proof = replace(proof, left=proof.left + left)
     show_proof(proof, f"forgot {len(ids):,}; ")
 
 

@@ -170,7 +170,7 @@ def test_no_pipe_or_device_is_replaced_or_removed(tmp_path):
     part, pipe = tmp_path / "part", tmp_path / "pipe"
     part.write_text("new")
     os.mkfifo(pipe)
-    with pytest.raises(StoreError, match="no file"):
+    with pytest.raises(OSError, match="no file"):
         put_in_place(part, pipe)
     shred(pipe)
     assert pipe.is_fifo()
