@@ -32,7 +32,7 @@ from decoding_core.foreign_text import one_line
 from decoding_core.settings import MethodSettings
 from edge_app.commands.terminal import Progress, stoppable
 from edge_app.evaluation.figures import Estimate, Resamples
-from edge_app.evaluation.tables import aligned
+from edge_app.evaluation.tables import aligned, interval
 from models.command_line import Command
 from models.files import locate
 
@@ -44,8 +44,6 @@ METHODS = ("generalist", "specialist", "steering", "lossless")
 USUAL = METHODS[:3]
 _MOST = 3
 """Times that a span of words may stand in immediate succession."""
-_FEW = 4
-"""Facts of a request that asks for few things."""
 _MARK = {"said": "+", "contradicted": "!", "omitted": "-"}
 _STOPPED = 130
 
@@ -86,13 +84,7 @@ class Row:
     tokens: float
     """Of a text, on average."""
     looped: float
-    unended: float
-    """Texts that were cut off at their last token."""
     said_by_task: dict[str, float | None]
-    whole_by_task: dict[str, float]
-    said_of_few: float | None
-    """Of requests with up to four facts."""
-    said_of_many: float | None
     by_kind: dict[str, dict[str, int]]
     """Verdicts by kind of fact."""
 
@@ -156,13 +148,7 @@ def row_of(method: str, temperature: float, texts: Sequence[Checked]) -> Row:
         kept=sum(o.text.accepted for o in texts) / drafted if drafted else None,
         tokens=float(np.mean([one.text.tokens for one in texts])),
         looped=float(np.mean([one.looped for one in texts])),
-        unended=float(np.mean([one.text.ended == "length" for one in texts])),
         said_by_task={str(t): share_said(tasks == t) for t in dict.fromkeys(tasks)},
-        whole_by_task={
-            str(t): float(whole[tasks == t].mean()) for t in dict.fromkeys(tasks)
-        },
-        said_of_few=share_said(facts <= _FEW),
-        said_of_many=share_said(facts > _FEW),
         by_kind={kind: dict(counts) for kind, counts in sorted(kinds.items())},
     )
 
@@ -171,21 +157,19 @@ def as_table(rows: Sequence[Row]) -> str:
     """Columns to read, in %."""
     tasks = list(dict.fromkeys(name for row in rows for name in row.said_by_task))
     heading = ["method", "temp", "said", "contradicted", "whole", "habits", "kept"]
-    heading += ["tokens", "loops", *tasks, f"up to {_FEW} facts", "more"]
+    heading += ["tokens", "loops", *tasks]
     cells = [
         [
             row.method,
             f"{row.temperature:g}",
-            _percent(row.said),
-            _percent(row.contradicted),
-            _percent(row.whole),
-            "-" if row.habits is None else _percent(row.habits),
+            interval(row.said, 100, 1),
+            interval(row.contradicted, 100, 1),
+            interval(row.whole, 100, 1),
+            "-" if row.habits is None else interval(row.habits, 100, 1),
             _share(row.kept),
             f"{row.tokens:.0f}",
             f"{100 * row.looped:.1f}",
             *(_share(row.said_by_task.get(task)) for task in tasks),
-            _share(row.said_of_few),
-            _share(row.said_of_many),
         ]
         for row in rows
     ]
@@ -194,13 +178,6 @@ def as_table(rows: Sequence[Row]) -> str:
 
 def _share(value: float | None) -> str:
     return "-" if value is None else f"{100 * value:.1f}"
-
-
-def _percent(share: Estimate) -> str:
-    words = f"{100 * share.value:.1f}"
-    if share.low is None or share.high is None:
-        return words
-    return f"{words} ({100 * share.low:.0f} to {100 * share.high:.0f})"
 
 
 def shown(one: Checked) -> str:

@@ -248,9 +248,8 @@ class ContentWriter:
         *,
         folder: Path | None = None,
         fresh: bool = False,
-        keeps: bool = True,
     ) -> None:
-        """Load the models; `folder` holds what was written, where anything is kept.
+        """Load the models; `folder` holds what was written.
 
         Raises:
             ModelError: one cannot be used.
@@ -261,19 +260,17 @@ class ContentWriter:
             for role, path in (("specialist", specialist), ("generalist", generalist))
         }
         self.pair = Pair(specialist, generalist, threads, stop=stop)
-        self._cache: Cache | None = None
-        if keeps:
-            kept = folder or state_folder() / "bench"
-            path = kept / f"texts-{key_of(self.models)[:12]}.jsonl"
-            self._cache = Cache(path, fresh=fresh)
+        kept = folder or state_folder() / "bench"
+        path = kept / f"texts-{key_of(self.models)[:12]}.jsonl"
+        self._cache = Cache(path, fresh=fresh)
 
-    def prompts(self, task: Task, max_tokens: int, history: bool = True) -> Prompts:
+    def prompts(self, task: Task, max_tokens: int) -> Prompts:
         """Both prompts of a request, with the texts that are found for it."""
         model, request = self.pair.small, task.asked.request
         builder = PromptBuilder(
             model.vocabulary.tokenize, model.chat_template, self.pair.context_length
         )
-        found = find_passages(task.history, request) if history else []
+        found = find_passages(task.history, request)
         return builder.build(request, found, task.asked.notes, max_tokens)
 
     def text(self, task: Task, settings: MethodSettings, max_tokens: int) -> Text:
@@ -293,9 +290,7 @@ class ContentWriter:
             "settings": asdict(settings),
             "max_tokens": max_tokens,
         }
-        found: dict[str, Any] | None = None
-        if self._cache is not None:
-            found = self._cache.get(depends)
+        found = self._cache.get(depends)
         if found is None:
             written = self.pair.write_from(prompts, settings, max_tokens)
             numbers = written.statistics
@@ -308,15 +303,13 @@ class ContentWriter:
                     written.ended,
                 )
             )
-            if self._cache is not None:
-                self._cache.put(depends, found)
+            self._cache.put(depends, found)
         return Text(**found)
 
     def close(self) -> None:
         """Free the models, and let the kept texts go."""
         self.pair.close()
-        if self._cache is not None:
-            self._cache.close()
+        self._cache.close()
 
 
 _PAST = 6

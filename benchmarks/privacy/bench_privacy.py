@@ -18,7 +18,6 @@ from benchmarks.options import (
     KEPT,
     MODELS,
     NONE_OR_MORE,
-    PATH,
     SEED,
     TEMPERATURE,
     TOP_P,
@@ -89,13 +88,6 @@ def _share(one: Estimate) -> str:
 @option("--letters", AT_LEAST_ONE, 12, "Of each invented writer.")
 @option("--secrets", NONE_OR_MORE, 12, "Planted and asked around; 0: none.")
 @option("--conditions", str, "all", "all, or names of the table with commas.")
-@option(
-    *("--data", PATH, None),
-    "Histories of files, as 'specsteer lab evaluate' reads them; repeatable. Without: "
-    "invented writers that no training has met.",
-    multiple=True,
-    metavar="PATH",
-)
 @option("--tokens", AT_LEAST_ONE, 200, "Sent tokens of a text that are looked at.")
 @option("--max-tokens", click.IntRange(1, 4096), 120, "The longest text.")
 @option("--temperature", TEMPERATURE, 0.7, "As for writing.")
@@ -121,32 +113,22 @@ def command(**options: Any) -> None:
     \b
         specsteer lab bench privacy
         specsteer lab bench privacy --count 30 --others 2
-        specsteer lab bench privacy --data eval/ --histories 50 --secrets 0
     """
     # llama.cpp takes 0.2 s to load, which --help does without: hence the imports here.
     from benchmarks.privacy.device import WritingOptions, all_conditions, chosen
     from benchmarks.privacy.runner import GRID, Plan, Runner
-    from benchmarks.privacy.worlds import invented_writers, writers_of_files
+    from benchmarks.privacy.worlds import invented_writers
     from edge_app.commands.service_config import service_config
 
     try:
-        rows, left_out = chosen(options["conditions"])
+        rows = chosen(options["conditions"])
     except KeyError as error:
         every = ", ".join(f"'{one.name}'" for one in all_conditions())
         raise InvalidSettingsError(
             f"there is no condition {error}; there are {every}"
         ) from error
-    for sentence in left_out:
-        note(sentence)
-    if not rows:
-        raise InvalidSettingsError("there is nothing left to measure")
     texts, histories = options["texts"], options["histories"]
-    if options["data"]:
-        writers = writers_of_files(options["data"], histories, texts)
-    else:
-        writers = invented_writers(
-            histories, options["letters"], texts, options["seed"]
-        )
+    writers = invented_writers(histories, options["letters"], texts, options["seed"])
     count = min(options["count"], len(writers))
 
     with ExitStack() as opened:
@@ -206,7 +188,6 @@ def command(**options: Any) -> None:
             "writers attacked": f"{count} (other methods: {others})",
             "texts of each": str(texts),
             "candidate histories": str(len(writers)),
-            "writers": ", ".join(p.name for p in options["data"]) or "invented, unseen",
             "temperature, top-p": f"{writing.temperature:g}, {writing.top_p:g}",
             "seed": str(options["seed"]),
             "secrets": str(options["secrets"]),

@@ -84,11 +84,6 @@ class Condition:
         """What a request is told besides."""
         return {"use_history": self.use_history, **_of(WriteRequest, self.defences)}
 
-    def missing(self) -> list[str]:
-        """Settings that this build does not have."""
-        there = {one.name for one in fields(Settings)}
-        return [name for name in self.defences if name not in there]
-
 
 UNDEFENDED: Mapping[str, Any] = {"guard": "off"}
 """Every row says what of the guard is on, so that its default changes none."""
@@ -120,29 +115,22 @@ def all_conditions() -> list[Condition]:
     ]
 
 
-def chosen(names: str) -> tuple[list[Condition], list[str]]:
-    """The rows with these names, with commas, or all; and sentences on those that this
-    build cannot give. Raises KeyError with a name that is none."""
+def chosen(names: str) -> list[Condition]:
+    """The rows with these names, with commas, or all; raises KeyError with a name that
+    no row has."""
     every = {one.name: one for one in all_conditions()}
-    # A name may hold a comma of its own, as "guard, budget 8" does.
-    wanted = list(every.values())
-    if names != "all":
-        wanted, left = [], names
-        while left:
-            fitting = [n for n in every if left == n or left.startswith(f"{n},")]
-            if not fitting:
-                raise KeyError(left.partition(",")[0])
-            name = max(fitting, key=len)
-            wanted.append(every[name])
-            left = left[len(name) + 1 :].strip()
-    found, left_out = [], []
-    for one in wanted:
-        if missing := one.missing():
-            words = " and ".join(f"'{name}'" for name in missing)
-            left_out.append(f"'{one.name}' is left out: this build has no {words}")
-        else:
-            found.append(one)
-    return found, left_out
+    if names == "all":
+        return list(every.values())
+    # A name may hold a comma of its own, as "guard, budget 4" does.
+    found, left = [], names
+    while left:
+        fitting = [n for n in every if left == n or left.startswith(f"{n},")]
+        if not fitting:
+            raise KeyError(left.partition(",")[0])
+        name = max(fitting, key=len)
+        found.append(every[name])
+        left = left[len(name) + 1 :].strip()
+    return found
 
 
 def _of(place: type, defences: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,20 +7,17 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from random import Random
 
 from stdnum import iban, luhn
 
 from benchmarks.privacy.attack import Seen
-from edge_app.evaluation.cases import CasesError, History, passage, read_files
+from edge_app.evaluation.cases import History, passage
 from models.prompts import Request
 from models.synthetic_writers.examples import Piece, texts_of_unseen_writer
 from personal_store import Passage
 
 _FIRST_DAY = datetime(2024, 1, 1, 12, tzinfo=UTC)
-_MOST_LETTERS = 40
-"""Of a writer of a file: more than any request reads, and soon searched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,31 +68,6 @@ def letter(number: int, kind: str, recipient: str, subject: str, text: str) -> P
     """A past text, one day after the one with the number before."""
     date = _FIRST_DAY + timedelta(days=number)
     return passage(number, kind, recipient, subject, text, date=date)
-
-
-def writers_of_files(paths: Sequence[Path], count: int, texts: int) -> list[Writer]:
-    """The first writers of some files with sets of histories and texts; raises
-    CasesError where there are fewer than two."""
-    by_user: dict[tuple[str, str], list[Task]] = {}
-    letters: dict[tuple[str, str], tuple[Passage, ...]] = {}
-    for case in read_files(paths, count, texts):
-        key = case.group, case.user
-        by_user.setdefault(key, []).append(Task(case.request, case.text))
-        if key not in letters:
-            past = case.history()
-            found = [past.passage(one) for one in past.kinds()]
-            letters[key] = tuple(
-                letter(n, p.kind, p.recipient, p.subject, p.text)
-                for n, p in enumerate(filter(None, found[-_MOST_LETTERS:]), 1)
-            )
-    writers = [
-        Writer("/".join(key), letters[key], tuple(tasks))
-        for key, tasks in by_user.items()
-        if letters[key]
-    ]
-    if len(writers) < 2:
-        raise CasesError("there must be two writers at least to tell apart")
-    return writers[:count]
 
 
 _LETTERS = 6

@@ -1,15 +1,12 @@
 """`specsteer lab bench importing`: how fast a mailbox is imported."""
 
-import cProfile
 import os
-import pstats
 import re
 import resource
 import sys
 import tempfile
 import threading
 import time
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -31,11 +28,8 @@ from personal_store.reading import parallel
     None,
     "Read this instead.",
 )
-@flag("--profile", "Show where the time goes.")
 @flag("--alone", "Read everything in one process.")
-def command(
-    messages: int, seed: int, mailbox: Path | None, profile: bool, alone: bool
-) -> None:
+def command(messages: int, seed: int, mailbox: Path | None, alone: bool) -> None:
     """How fast a mailbox is imported, in how much memory.
 
     A made-up Gmail Takeout, with what real ones suffer from as often as they do, goes
@@ -44,14 +38,13 @@ def command(
 
     \b
         specsteer lab bench importing --messages 20000
-        specsteer lab bench importing --mailbox "All mail.mbox" --profile
+        specsteer lab bench importing --mailbox "All mail.mbox"
     """
     with tempfile.TemporaryDirectory() as folder:
         path = mailbox or mailbox_file(Path(folder, "takeout.mbox"), messages, seed)
         if alone:
             parallel.MOST = 0
-        profiler = cProfile.Profile() if profile else None
-        with Store.open(Path(folder, "store.db")) as store, profiler or nullcontext():
+        with Store.open(Path(folder, "store.db")) as store:
             started, worked = time.perf_counter(), _processor()
             with Memory() as memory:
                 report = import_source(store, "mbox", path, me=[ME])
@@ -66,8 +59,6 @@ def command(
     print(f"took {took:.2f} s, {rates}")
     print(f"processor {worked:.2f} s, {read / worked:,.0f} messages/s of it")
     print(f"{memory}, store {stored / 1e6:.1f} MB")
-    if profiler:
-        pstats.Stats(profiler).sort_stats("tottime").print_stats(25)
 
 
 @dataclass(slots=True)

@@ -275,27 +275,12 @@ def file_of(path: Path) -> Object:
 def _group(one: Group) -> Object:
     changes = {"S - B": one.history, "L - B": one.scale}
     changes |= {f"T {beta:g} - L": change for beta, change in one.steering.items()}
+    names = ("group", "genre", "texts", "users", "tokens", "size", "best")
     return {
-        "set": one.group,
-        **{name: getattr(one, name) for name in ("genre", "texts", "users", "tokens")},
-        "bytes": one.size,
-        "best strength": one.best,
-        "figures": {
-            name: {
-                "nats per byte": asdict(figure),
-                "bits per byte": {
-                    name: None if value is None else value / NATS_PER_BIT
-                    for name, value in asdict(figure).items()
-                },
-            }
-            for name, figure in _figures(one).items()
-        },
+        **{name: getattr(one, name) for name in names},
+        "nats per byte": {name: asdict(f) for name, f in _figures(one).items()},
         "changes": {
-            name: {
-                "relative": asdict(change.relative),
-                "nats per byte": asdict(change.absolute),
-                "better": change.verdict,
-            }
+            name: {**asdict(change), "better": change.verdict}
             for name, change in changes.items()
         },
         "kept": {f"{limit:g}": asdict(share) for limit, share in one.kept.items()},

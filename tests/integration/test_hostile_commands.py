@@ -162,7 +162,7 @@ CASES = {
     ],
     ("lab", "bench", "importing"): ["--seed {hostile}"],
     ("lab", "bench", "latency"): ["--runs {hostile}"],
-    ("lab", "bench", "privacy"): ["--conditions {hostile}", "--data {missing}"],
+    ("lab", "bench", "privacy"): ["--conditions {hostile}"],
     ("lab", "bench", "retrieval"): ["--texts {hostile}"],
     ("lab", "bench", "speed"): ["--engines {hostile}", "--json {hostile} {hostile}"],
 }
