@@ -24,7 +24,6 @@ from edge_app.commands import options
 from edge_app.commands.options import assume_yes, confirmed, filtering
 from edge_app.commands.terminal import STOPPED, Progress, echo_json, note, stoppable
 from edge_app.config.settings import read_settings, sample_store_path, store_path
-from edge_app.sample import make_ready
 from models.command_line import Group
 from personal_store import Store
 from personal_store.copies import is_encrypted
@@ -169,9 +168,7 @@ def train_command(**chosen: Any) -> None:
                 f"there is an adapter '{adapter.name}' already: --fresh trains it "
                 "anew, --name gives another name"
             )
-        store = opened.enter_context(Store.open(path))
-        if chosen["sample"]:
-            make_ready(store)
+        store = opened.enter_context(options.opened_store(chosen["sample"]))
         which = options.condition(chosen)
         only = None if which.says_nothing() else frozenset(which.find(store.db))
         counts = chosen["texts"], chosen["held_out"], chosen["by"], chosen["seed"]

@@ -34,9 +34,7 @@ from edge_app.config.settings import (
     store_path,
 )
 from edge_app.retrieval import personalisation
-from edge_app.sample import make_ready
 from models.command_line import Command
-from personal_store import Store
 
 if TYPE_CHECKING:
     from edge_app.evaluation.cases import Case
@@ -397,10 +395,7 @@ def cases_of(
         cases += unseen_cases(synthetic, seed)
     if cases:
         return cases
-    path = sample_store_path() if sample else store_path()
-    store = opened.enter_context(Store.open(path))
-    if sample:
-        make_ready(store)
+    store = opened.enter_context(options.opened_store(sample))
     if not store.counts()["own"]:
         raise InvalidSettingsError(
             "there is no history yet; 'specsteer import --help' says how to give it, "

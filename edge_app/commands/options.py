@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -17,7 +17,8 @@ from click.shell_completion import CompletionItem
 
 from decoding_core.foreign_text import one_line
 from edge_app.commands.terminal import Progress, note
-from edge_app.config.settings import GuardMode, store_path
+from edge_app.config.settings import GuardMode, sample_store_path, store_path
+from edge_app.sample import make_ready
 from models.command_line import confirm
 from personal_store import Store
 from personal_store.errors import StoreError
@@ -139,6 +140,15 @@ selecting = with_options(*_SELECTION)
 """Gives a command the options that `which` reads."""
 filtering = with_options(*_CONDITIONS)
 """Gives a command the options that `condition` reads."""
+
+
+@contextmanager
+def opened_store(sample: bool = False) -> Iterator[Store]:
+    """The store of the person's own texts, or the filled one of the sample letters."""
+    with Store.open(sample_store_path() if sample else store_path()) as store:
+        if sample:
+            make_ready(store)
+        yield store
 
 
 def check_exclusive(options: dict[str, Any]) -> None:

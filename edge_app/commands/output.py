@@ -17,19 +17,7 @@ from edge_app.commands.terminal import (
     may_style,
     styled,
 )
-from edge_app.decoding.events import (
-    Event,
-    Finished,
-    HeldBack,
-    Notice,
-    PrivacySpent,
-    Settled,
-    Source,
-    SourcesFound,
-    Statistics,
-    Tally,
-    Token,
-)
+from edge_app.decoding import events
 from edge_app.service.requests import WriteRequest
 from edge_app.tui.text import count_words
 
@@ -59,12 +47,12 @@ class Output:
         self._as_json, self._plain, self._verbose = as_json, plain, verbose
         self._aside = aside
         self._looks = may_style() and not plain
-        self._tokens: list[Token] = []
-        self._held: list[HeldBack] = []
-        self._found = SourcesFound(())
-        self._tally = Tally()
-        self._finished: Finished | None = None
-        self._reckoned: list[PrivacySpent] = []
+        self._tokens: list[events.Token] = []
+        self._held: list[events.HeldBack] = []
+        self._found = events.SourcesFound(())
+        self._tally = events.Tally()
+        self._finished: events.Finished | None = None
+        self._reckoned: list[events.PrivacySpent] = []
 
     def warn_of_no_history(self, counts: Mapping[str, int]) -> None:
         """Say so when there is nothing to learn the voice from."""
@@ -74,27 +62,27 @@ class Output:
                 "give it, and --sample uses the sample letters"
             )
 
-    def add(self, event: Event) -> None:
+    def add(self, event: events.Event) -> None:
         """Show one event."""
         self._tally.add(event)
         match event:
-            case SourcesFound():
+            case events.SourcesFound():
                 self._found = event
-            case Settled(tokens=tokens):
+            case events.Settled(tokens=tokens):
                 for token in tokens:
                     self._tokens.append(token)
                     if not (self._as_json or self._plain):
                         self._show(token)
-            case HeldBack():
+            case events.HeldBack():
                 self._held.append(event)
-            case Notice(text=text):
+            case events.Notice(text=text):
                 self._say(text)
-            case PrivacySpent():
+            case events.PrivacySpent():
                 self._reckoned.append(event)
-            case Finished():
+            case events.Finished():
                 self._finished = event
 
-    def _show(self, token: Token) -> None:
+    def _show(self, token: events.Token) -> None:
         at, look = len(self._tokens) - 1, ""
         if any(one.position <= at < one.position + one.tokens for one in self._held):
             look = CYAN
@@ -157,14 +145,14 @@ class Output:
         return "".join(token.text for token in self._tokens)
 
     @property
-    def sources(self) -> tuple[Source, ...]:
+    def sources(self) -> tuple[events.Source, ...]:
         """The texts that were read for it."""
         return self._found.sources
 
     def _say(self, sentence: str) -> None:
         click.echo(one_line(sentence), err=self._aside)
 
-    def _statistics(self) -> Statistics:
+    def _statistics(self) -> events.Statistics:
         if self._finished is None:
             return self._tally.statistics()
         return self._finished.statistics
@@ -210,14 +198,14 @@ class Output:
         }
 
 
-def of_history(reckoned: PrivacySpent) -> str:
+def of_history(reckoned: events.PrivacySpent) -> str:
     """What was told of the history, in a few words."""
     limit = "" if reckoned.limit is None else f" of {reckoned.limit:g}"
     kind = "" if reckoned.exact else " (an indication: temperature 0)"
     return f"told {reckoned.total:.1f}{limit} nats of your history{kind}"
 
 
-def numbers(statistics: Statistics) -> str:
+def numbers(statistics: events.Statistics) -> str:
     """One line of numbers."""
     parts = []
     if statistics.rounds:

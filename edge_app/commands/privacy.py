@@ -18,7 +18,6 @@ from edge_app.config.settings import (
     ledger_path,
     read_allowed,
     read_settings,
-    sample_store_path,
     store_path,
 )
 from edge_app.privacy.guard.gate import Report, check
@@ -27,7 +26,6 @@ from edge_app.privacy.ledger import read_spent, spent_path
 from edge_app.privacy.reading import Sending, in_words, last_text, plain, sendings
 from models.command_line import Command, Group
 from models.prompts import Request
-from personal_store import Store
 
 
 @click.command("sent", cls=Command)
@@ -131,7 +129,7 @@ def check_text(
     if text == "-":
         text = read_stdin()
     settings = read_settings()
-    with Store.open(sample_store_path() if sample else store_path()) as store:
+    with options.opened_store(sample) as store:
         found = store.search(text, limit=_TEXTS)
         found += store.search(f"{recipient} {request}", limit=5)
         index = index_of_store(

@@ -36,8 +36,7 @@ from edge_app.config.settings import (
 from edge_app.decoding.events import Event, Notice
 from edge_app.privacy.ledger import read_ledger
 from edge_app.retrieval.context import title
-from edge_app.sample import make_ready
-from models.command_line import Command, Group, confirm
+from models.command_line import confirm
 from models.folders import state_folder
 from personal_store import Passage, Store, StoreError
 from personal_store.import_runs import in_words
@@ -97,11 +96,9 @@ def search_command(
     if received and recipient:
         raise click.UsageError("--to is for texts of yours: use --person")
     with (
-        Store.open(sample_store_path() if sample else store_path()) as store,
+        options.opened_store(sample) as store,
         Progress("reading received texts") as progress,
     ):
-        if sample:
-            make_ready(store)
         found = store.find(
             query,
             limit=limit,

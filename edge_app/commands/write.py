@@ -23,31 +23,14 @@ from edge_app.commands.terminal import STOPPED, note, read_stdin, stoppable
 from edge_app.config.settings import (
     Settings,
     read_settings,
-    sample_store_path,
-    store_path,
 )
-from edge_app.decoding.events import (
-    Drafted,
-    Event,
-    Finished,
-    HeldBack,
-    Notice,
-    Opened,
-    PrivacySpent,
-    Received,
-    Sent,
-    Settled,
-    SourcesFound,
-    Verified,
-    emit_to,
-)
+from edge_app.decoding import events
 from edge_app.retrieval import personalisation
 from edge_app.retrieval.naming import parted
 from edge_app.service.answering import LONGEST_LETTER, sender_of
 from edge_app.service.requests import MayLeave, WriteRequest
 from models.command_line import Command, choose, confirm, shows_all
 from models.prompts import TASKS, Request
-from personal_store import Store
 from personal_store.search.index import is_to
 
 if TYPE_CHECKING:
@@ -251,7 +234,9 @@ def write_command(request: str, **chosen: Any) -> None:
         closing(output),
     ):
         output.warn_of_no_history(service.counts())
-        add = output.add if recorder is None else emit_to(recorder.add, output.add)
+        add = output.add
+        if recorder is not None:
+            add = events.emit_to(recorder.add, output.add)
         service.write(wanted, add, stop)
     if stop.is_set():
         sys.exit(STOPPED)
@@ -298,7 +283,7 @@ def _write_request(
     )
 
 
-def ask_in_terminal(held: HeldBack) -> MayLeave:
+def ask_in_terminal(held: events.HeldBack) -> MayLeave:
     """Ask the person whether what the guard found may leave; no is the default."""
     question = (
         f"{held.kind}: may '{held.text.strip()}' leave? ({held.reason}; else the "
@@ -314,9 +299,7 @@ def _recipient(chosen: dict[str, Any]) -> str:
     number, named = chosen["reply_to"], str(chosen["recipient"])
     if number is None:
         return named
-    with Store.open(sample_store_path() if chosen["sample"] else store_path()) as store:
-        if chosen["sample"]:
-            sample.make_ready(store)
+    with options.opened_store(chosen["sample"]) as store:
         letter = store.received(number)
         sender = "" if letter is None else sender_of(store, letter)
     if letter is None:
@@ -351,7 +334,7 @@ def demo_command(seed: int) -> None:
         max_tokens=200,
     )
     service = _service(settings, {"server": "", "sample": True})
-    with Store.open(sample_store_path()) as store:
+    with options.opened_store(sample=True) as store:
         click.echo(f"sample letters: {sample.make_ready(store)}")
     click.echo(f"request: to {sample.RECIPIENT}: {sample.REQUEST}\n")
     output = Output(request, verbose=True, aside=False)
@@ -429,7 +412,7 @@ def lines_of(tape: Tape) -> Iterator[str]:
         whom = f" for {tape.request.recipient}" if tape.request.recipient else ""
         yield one_line(f"asked for: {tape.request.task}{whom}: {tape.request.text}")
     for drafts, together in groupby(
-        tape.recorded, key=lambda one: isinstance(one.event, Drafted)
+        tape.recorded, key=lambda one: isinstance(one.event, events.Drafted)
     ):
         run = list(together)
         if drafts:
@@ -445,7 +428,7 @@ def _line(at: float, words: str) -> str:
 
 
 def _drafted(run: list[Recorded]) -> str:
-    texts = (one.event.text for one in run if isinstance(one.event, Drafted))
+    texts = (one.event.text for one in run if isinstance(one.event, events.Drafted))
     return _quoted("".join(texts))
 
 
@@ -453,34 +436,34 @@ def _quoted(text: str) -> str:
     return repr(text)[1:-1].join("“”")
 
 
-def _said(event: Event) -> str:
+def _said(event: events.Event) -> str:
     """An event in one line; empty for one that a person need not know."""
     match event:
-        case SourcesFound(sources):
+        case events.SourcesFound(sources):
             titles = "; ".join(source.title for source in sources)
             return f"read {len(sources)} texts: {titles}" if titles else "read no text"
-        case Opened(verifier, local):
+        case events.Opened(verifier, local):
             return "no checker takes part" if local else f"the checker is {verifier}"
-        case Sent():
+        case events.Sent():
             return f"sent {event.size:,} bytes: {event.what}"
-        case Received():
+        case events.Received():
             return f"received {event.size:,} bytes: {event.what}"
-        case PrivacySpent():
+        case events.PrivacySpent():
             return f"told {event.nats:.2f} nats, {event.total:.2f} in all"
-        case Verified():
+        case events.Verified():
             refused = _quoted("".join(event.refused))
             kept = f"kept {event.accepted} of {event.drafted}"
             return f"{kept}, not kept {refused}" if event.refused else kept
-        case Settled(tokens):
+        case events.Settled(tokens):
             return "settled " + ", ".join(
                 f"{_quoted(''.join(token.text for token in run))} {origin}"
                 for origin, run in groupby(tokens, key=lambda token: token.origin)
             )
-        case HeldBack():
+        case events.HeldBack():
             return f"held back {_quoted(event.text)} ({event.kind})"
-        case Notice(text):
+        case events.Notice(text):
             return f"said: {text}"
-        case Finished(reason, statistics):
+        case events.Finished(reason, statistics):
             speed = f"{statistics.tokens_per_second:.1f} tokens a second"
             return f"finished: {reason}; {speed}"
         case _:
