@@ -234,10 +234,8 @@ def write_command(request: str, **chosen: Any) -> None:
         closing(output),
     ):
         output.warn_of_no_history(service.counts())
-        add = output.add
-        if recorder is not None:
-            add = events.emit_to(recorder.add, output.add)
-        service.write(wanted, add, stop)
+        seen = [output.add] if recorder is None else [recorder.add, output.add]
+        service.write(wanted, events.emit_to(*seen), stop)
     if stop.is_set():
         sys.exit(STOPPED)
 

@@ -112,10 +112,7 @@ def test_a_store_that_fails_within(run, home):
         ("exact = 'yes'", "exact must be true or false"),
         ("server = 5", "server must be a text"),
         ("specialist = ['a']", "specialist must be a text"),
-        (
-            "colour = 'red'",
-            "there is no setting 'colour'; known are: ascii, cadence",
-        ),
+        ("colour = 'red'", "there is no setting 'colour'; known are: ascii, cadence"),
         ("method = 'steering'", "[method] is a table, not 'steering'"),
         ("[method]\ntemperature = 'hot'", "temperature must be a number, not 'hot'"),
         ("[method]\ntemperature = 99", "temperature must lie"),

@@ -10,13 +10,7 @@ from pathlib import Path
 import pytest
 
 from edge_app.decoding import events
-from edge_app.service.tape import (
-    Recorder,
-    TapeError,
-    events_of,
-    read_tape,
-    redacted,
-)
+from edge_app.service.tape import Recorder, TapeError, events_of, read_tape, redacted
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tui"))
 from tui_tapes import REQUEST, letter_recording
