@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 from click.shell_completion import CompletionItem
@@ -20,10 +20,12 @@ from edge_app.commands.terminal import Progress, note
 from edge_app.config.settings import GuardMode, sample_store_path, store_path
 from edge_app.sample import make_ready
 from models.command_line import confirm
-from personal_store import Store
 from personal_store.errors import StoreError
-from personal_store.lifecycle.overview import Outline, Which, outlines
 from personal_store.records import KINDS
+
+if TYPE_CHECKING:  # SQLite and the store's rules take long to load
+    from personal_store import Store
+    from personal_store.lifecycle.overview import Outline, Which
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _MOST_COMPLETIONS = 50
@@ -46,6 +48,8 @@ def complete_people(
     path, begun = store_path(), typed.casefold()
     with suppress(StoreError, OSError):
         if path.is_file():
+            from personal_store import Store
+
             with Store.open(path) as store:
                 for name, address in store.correspondents():
                     words = f"{name} {address}".casefold().split()
@@ -145,6 +149,8 @@ filtering = with_options(*_CONDITIONS)
 @contextmanager
 def opened_store(sample: bool = False) -> Iterator[Store]:
     """The store of the person's own texts, or the filled one of the sample letters."""
+    from personal_store import Store
+
     with Store.open(sample_store_path() if sample else store_path()) as store:
         if sample:
             make_ready(store)
@@ -164,6 +170,8 @@ def check_exclusive(options: dict[str, Any]) -> None:
 
 def condition(options: dict[str, Any]) -> Which:
     """The condition that the options of `filtering` state."""
+    from personal_store.lifecycle.overview import Which
+
     return Which(
         person=options["person"],
         source=options["source"],
@@ -202,6 +210,8 @@ def agreed(store: Store, ids: Sequence[int], what: str, *, yes: bool) -> bool:
     if not ids:
         note("no text fits")
         return False
+    from personal_store.lifecycle.overview import outlines
+
     for line in outlines(store.db, ids[:_SHOWN]):
         note(outline(line))
     if len(ids) > _SHOWN:

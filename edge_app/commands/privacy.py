@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,8 +21,6 @@ from edge_app.config.settings import (
     read_settings,
     store_path,
 )
-from edge_app.privacy.guard.gate import Report, check
-from edge_app.privacy.guard.history import index_of_store
 from edge_app.privacy.ledger import read_spent, spent_path
 from edge_app.privacy.reading import Sending, in_words, last_text, plain, sendings
 from models.command_line import Command, Group
@@ -96,6 +95,9 @@ def _quoted(name: str, words: str) -> str:
     return words if name in told else json.dumps(words, ensure_ascii=False)
 
 
+if TYPE_CHECKING:
+    from edge_app.privacy.guard.gate import Report
+
 _TEXTS = 50
 """Texts of the store that a text is compared with: those that share words with it."""
 
@@ -128,6 +130,10 @@ def check_text(
     from the standard input), and what would be sent in its place. Nothing is sent."""
     if text == "-":
         text = read_stdin()
+    # The guard loads the store's rules, which 'sent' does without.
+    from edge_app.privacy.guard.gate import check
+    from edge_app.privacy.guard.history import index_of_store
+
     settings = read_settings()
     with options.opened_store(sample) as store:
         found = store.search(text, limit=_TEXTS)

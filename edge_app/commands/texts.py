@@ -36,7 +36,7 @@ from edge_app.config.settings import (
 from edge_app.decoding.events import Event, Notice
 from edge_app.privacy.ledger import read_ledger
 from edge_app.retrieval.context import title
-from models.command_line import confirm
+from models.command_line import Command, Group, confirm
 from models.folders import state_folder
 from personal_store import Passage, Store, StoreError
 from personal_store.import_runs import in_words

@@ -14,18 +14,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from decoding_core.errors import DecodingError
 from decoding_core.messages import SETTLED_LIMIT, DraftBlock, FrameFormat, OpenSession
 from decoding_core.verifier import common_prefix, role_of
 from decoding_core.wire_json import open_from_json
 from edge_app.decoding.events import Emit, Event, Quoted, Sent
-from edge_app.privacy.guard.history import PrivateIndex
-from edge_app.privacy.guard.spans import BEGINS, Scanner
 from edge_app.privacy.guard.words import words_of
 from edge_app.privacy.ledger import Body, Entry, entry_of, read_lines
 from models.prompts import Request, with_article
+
+if TYPE_CHECKING:  # the index loads the store
+    from edge_app.privacy.guard.history import PrivateIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +261,10 @@ class Quotes:
         self, index: PrivateIndex, request: Request, letters: Iterable[str]
     ) -> None:
         """`index` is that of the guard."""
-        self._scanner = Scanner(index)
+        # It loads the store's rules, which reading a ledger does without.
+        from edge_app.privacy.guard.spans import BEGINS, Scanner
+
+        self._scanner, self._cut = Scanner(index), BEGINS
         asked = words_of(f"{request.recipient}\n{request.text}")
         self._asked = {word.folded for word in asked}
         bodies, ends = set[Run](), set[Run]()
@@ -279,7 +283,7 @@ class Quotes:
     def read(self, text: str) -> None:
         """Look at what was sent; a text that overlaps an earlier one counts once."""
         for span in self._scanner.scan(text, final=True).spans:
-            if span.reason == BEGINS:  # the next message may go on with the word
+            if span.reason == self._cut:  # the next message may go on with the word
                 continue
             shown = text[span.start : span.end].strip()
             words = [word.folded for word in words_of(shown)]
