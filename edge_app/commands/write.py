@@ -27,7 +27,7 @@ from edge_app.config.settings import (
 from edge_app.decoding import events
 from edge_app.retrieval import personalisation
 from edge_app.retrieval.naming import parted
-from edge_app.service.answering import LONGEST_LETTER, sender_of
+from edge_app.service.answering import LONGEST_LETTER, addressed, recipient_of
 from edge_app.service.requests import MayLeave, WriteRequest
 from models.command_line import Command, choose, confirm, shows_all
 from models.prompts import TASKS, Request
@@ -299,7 +299,7 @@ def _recipient(chosen: dict[str, Any]) -> str:
         return named
     with options.opened_store(chosen["sample"]) as store:
         letter = store.received(number)
-        sender = "" if letter is None else sender_of(store, letter)
+        answered = "" if letter is None else recipient_of(store, letter)
     if letter is None:
         raise InvalidSettingsError(
             f"no received text has the number {number}: 'specsteer search --received "
@@ -308,11 +308,13 @@ def _recipient(chosen: dict[str, Any]) -> str:
     if len(letter.text) > LONGEST_LETTER:
         note("only the beginning of the letter is read: it is long")
     if not named:
-        return sender if chosen["task"] == "email" else ""
-    if not is_to(named, *parted(sender)):
+        if letter.answer_to and chosen["task"] == "email":
+            note(f"the answer goes to {answered}, as the letter asks")
+        return answered if chosen["task"] == "email" else ""
+    if not is_to(named, *parted(answered)):
         note(
             f"this is written to {named}, as --to says; the letter that it answers is "
-            f"from {sender}"
+            f"from {addressed(letter.sender_name, letter.sender)}"
         )
     return named
 

@@ -63,8 +63,11 @@ def received(store: Store, query: str, limit: int) -> list[Passage]:
     return [*found, *(one for one in others if one.record_id not in known)][:limit]
 
 
-def sender_of(store: Store, letter: Passage) -> str:
-    """Who gets an answer to a received text, as `Name <address>`."""
+def recipient_of(store: Store, letter: Passage) -> str:
+    """Who gets an answer to a received text, as `Name <address>`: whom its Reply-To
+    names, else its sender."""
+    if letter.answer_to:
+        return addressed(*parted(letter.answer_to))
     name = letter.sender_name or dict(_names(store)).get(letter.sender, "")
     return addressed(name, letter.sender)
 
@@ -79,14 +82,17 @@ def addressed(name: str, address: str) -> str:
 
 
 def addressed_brief(store: Store, brief: Request, reply_to: int | None) -> Request:
-    """The brief of a mail with its recipient, by default who wrote what is answered."""
+    """The brief of a mail with its recipient, by default who gets the answer."""
     letter = None if reply_to is None else store.received(reply_to)
     if brief.task != "email" or letter is None:
         return brief
-    sender = sender_of(store, letter)
-    if brief.recipient and not is_to(brief.recipient, *parted(sender)):
+    recipient = recipient_of(store, letter)
+    ways = [parted(recipient), (letter.sender_name, letter.sender)]
+    if brief.recipient and not any(is_to(brief.recipient, *one) for one in ways):
         return brief
-    return replace(brief, recipient=sender)
+    if parted(brief.recipient)[1] not in ("", parted(recipient)[1]):
+        return brief  # the person chose another address
+    return replace(brief, recipient=recipient)
 
 
 def as_greeted(store: Store, brief: Request) -> Request:
@@ -127,6 +133,7 @@ def letters(store: Store, passages: Sequence[Passage]) -> list[Letter]:
             Letter(
                 *(one.record_id, title, one.score, parts, one.text),
                 sender="" if one.own else who,
+                answer_to=one.answer_to and recipient_of(store, one),
                 subject=one.subject,
             )
         )

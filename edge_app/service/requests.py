@@ -67,6 +67,8 @@ class Letter(Source):
 
     sender: str = ""
     """Who wrote a received one, as `Name <address>`; empty for one's own."""
+    answer_to: str = ""
+    """Whom it asks to be answered to, as `Name <address>`; empty for its sender."""
     subject: str = ""
 
 

@@ -57,9 +57,9 @@ def sender(source: Source) -> str:
 
 
 def address(source: Source) -> str:
-    """The address from which a received text came; empty where it is not known."""
+    """The address that an answer to a received text goes to; empty if unknown."""
     if isinstance(source, Letter) and source.sender:
-        return parted(source.sender)[1]
+        return parted(source.answer_to or source.sender)[1]
     found = _TITLE.match(one_line(source.title))
     who = found["who"] if found is not None and found["how"] == "from" else ""
     return parted(who or "")[1]

@@ -305,6 +305,7 @@ def exported_item(value: dict[str, Any], position: int, where: str) -> Item:
             recipient_address=str(value["recipient_address"]),
             sender=str(value["sender"]),
             sender_name=str(value["sender_name"]),
+            answer_to=str(value.get("answer_to", "")),
             sent_at=_whole(value["sent_at"]),
             rating=None if value["rating"] is None else float(value["rating"]),
             labels=tuple(map(str, value["labels"])),

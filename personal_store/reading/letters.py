@@ -171,6 +171,7 @@ def read_letter(
             recipient_address=address,
             sender=sender,
             sender_name=_name_of(mail, sender),
+            answer_to=_answer_to(mail, sender),
             sent_at=sent_at(mail) or seconds_of(written),
             labels=labels,
             thread=thread,
@@ -210,6 +211,18 @@ def _name_of(mail: Mail, sender: str) -> str:
     """What the sender is called in From; empty if nothing is said."""
     named = addresses(mail.headers.get("from", []))
     return next((name for name, address in named if address == sender), "")
+
+
+def _answer_to(mail: Mail, sender: str) -> str:
+    """Whom Reply-To names, as `Name <address>`; empty for the sender or for nobody. A
+    name that holds an address could be another's, so the sender's stands there."""
+    for name, address in addresses(mail.headers.get("reply-to", [])):
+        if address == sender:
+            return ""
+        names = (" ".join(n.split()) for n in (name, _name_of(mail, sender)))
+        name = next((n for n in names if n and not {"@", "<", ">"} & {*n}), "")
+        return f"{name} <{address}>" if name else address
+    return ""
 
 
 def labels_of(mail: Mail) -> tuple[str, ...]:

@@ -13,8 +13,9 @@ from textual.widgets import Input, Label, Select, Static, TextArea
 
 from edge_app.decoding.events import Source
 from edge_app.retrieval.naming import parted
+from edge_app.service.requests import Letter
 from edge_app.tui.draft import MOST_STARS, Style
-from edge_app.tui.letters import sender, subject
+from edge_app.tui.letters import address, sender, subject
 from edge_app.tui.screens.widgets import LineInput, PageText, Steps
 from models.prompts import TASKS, Request
 
@@ -119,9 +120,11 @@ class Brief(Vertical):
         if stars.at != style.stars:
             stars.move_to(style.stars)
         stars.display = self.kind == "review"
-        said = (
-            [] if letter is None else [f"answers {sender(letter)}: {subject(letter)}"]
-        )
+        said = []
+        if letter is not None:
+            said.append(f"answers {sender(letter)}: {subject(letter)}")
+        if isinstance(letter, Letter) and letter.answer_to:
+            said.append(f"goes to {address(letter)}, as the letter asks")
         said += [style.words()] if style.words() else []
         line = self.query_one("#answers", Static)
         text = " · ".join(said)

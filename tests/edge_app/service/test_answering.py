@@ -2,6 +2,7 @@
 
 import pytest
 
+from edge_app.retrieval.naming import parted
 from edge_app.service.answering import (
     addressed_brief,
     as_greeted,
@@ -10,9 +11,11 @@ from edge_app.service.answering import (
     notes_on,
     received,
 )
+from edge_app.tui.letters import address
 from models.never_drawn import opens_header
 from models.prompts import Request
 from personal_store import Store, import_source
+from personal_store.transfer import as_lines
 from tests.mailboxes import ME, mailbox, message
 
 WORK = "sam@work.example"
@@ -95,3 +98,41 @@ def test_an_answer_comes_from_the_address_that_was_written_to(store):
     assert store.own_address(one(store, "nine").record_id) == WORK
     assert store.own_address(one(store, "results").record_id) == ME
     assert store.own_address() in (ME, WORK)
+
+
+@pytest.mark.parametrize(
+    ("header", "recipient", "name"),
+    [
+        ("Reply-To: INES@home.example", "Ines Carr <ines@home.example>", "Ines"),
+        ("Reply-To: The desk <desk@mill.example>", "The desk <desk@mill.example>", ""),
+        ("Reply-To: ines.carr@mill.example", "Ines Carr <ines.carr@mill.example>", ""),
+        ("Reply-To: nobody", "Ines Carr <ines.carr@mill.example>", ""),
+        (
+            'Reply-To: "boss@example.org" <m@evil.example>',
+            "Ines Carr <m@evil.example>",
+            "",
+        ),
+    ],
+)
+def test_an_answer_goes_where_the_mail_asks_for_it(tmp_path, header, recipient, name):
+    """Reply-To is honoured if it is an address, and shown beside the sender."""
+    path = tmp_path / "letters.mbox"
+    sender = "Ines Carr <ines.carr@mill.example>"
+    asks = message("Shall we meet at nine?", sender=sender, to=ME, headers=header)
+    path.write_bytes(mailbox([message("Tea is ready.", number=1), asks]))
+    with Store.open(tmp_path / "store.db") as store:
+        import_source(store, "mbox", path, me=[ME])
+        letter = one(store, "nine")
+        brief = addressed_brief(store, Request("Yes."), letter.record_id)
+        assert brief.recipient == recipient
+        if name:
+            assert as_greeted(store, brief).recipient == name
+        (shown,) = letters(store, [letter])
+        assert shown.sender == sender
+        assert shown.answer_to == ("" if recipient == sender else recipient)
+        assert address(shown) == parted(recipient)[1]
+        lines = tmp_path / "all.jsonl"
+        lines.write_bytes(b"".join(as_lines(store.db)))
+    with Store.open(tmp_path / "other.db") as other:
+        import_source(other, "jsonl", lines)
+        assert one(other, "nine").answer_to == letter.answer_to
