@@ -31,13 +31,8 @@ from cloud_api.errors import (
     UnknownModelError,
 )
 from decoding_core import errors
-from decoding_core.versions import (
-    HEADER,
-    SPOKEN,
-    Versions,
-    versions_in,
-    which_to_update,
-)
+from decoding_core.messages import VERSION
+from decoding_core.wire_json import VERSION_HEADER, which_to_update
 
 _log = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
@@ -70,7 +65,7 @@ class Problem:
         }
         headers: dict[str, str] = {}
         if self.code == "protocol-version":
-            headers[HEADER] = str(SPOKEN)
+            headers[VERSION_HEADER] = str(VERSION)
         if self.status == 401:
             headers["WWW-Authenticate"] = "Bearer"
         elif self.retry_after is not None:
@@ -165,18 +160,13 @@ def too_slow() -> Problem:
     return Problem(408, "too-slow", "the request did not arrive in time")
 
 
-def of_validation(
-    error: RequestValidationError, known: frozenset[str], spoken: str | None = None
-) -> Problem:
-    """The problem that answers a body which breaks its schema, without quoting it;
-    `spoken` is the header that says which versions of the protocol the device knows."""
+def of_validation(error: RequestValidationError, known: frozenset[str]) -> Problem:
+    """The problem that answers a body which breaks its schema, without quoting it."""
     version = error.body.get("version") if isinstance(error.body, dict) else None
-    if type(version) is int and version not in SPOKEN:
-        # A program of before there were ranges knows the one that it asks for.
-        device = versions_in(spoken) or Versions(version, version)
-        if device.common(SPOKEN) is None:
-            _log.warning("a device was refused: %s", which_to_update(device, SPOKEN))
-        return of_error(wrong_version(device))
+    if type(version) is int and version != VERSION:
+        sentence = which_to_update(version, VERSION)
+        _log.warning("a device was refused: %s", sentence)
+        return of_error(ProtocolVersionError(sentence))
     sentences = []
     for one in error.errors()[:5]:
         if one["type"] == "json_invalid":
@@ -189,13 +179,6 @@ def of_validation(
     return Problem(422, "invalid-request", "; ".join(sentences))
 
 
-def wrong_version(device: Versions) -> ProtocolVersionError:
-    """The error for a device that asked for a version that is not spoken here."""
-    if device.common(SPOKEN) is None:
-        return ProtocolVersionError(which_to_update(device, SPOKEN))
-    return ProtocolVersionError(f"this server speaks version {SPOKEN} of the protocol")
-
-
 def install(app: FastAPI, known: frozenset[str]) -> None:
     """Answer every error of `app` with a problem."""
 
@@ -203,9 +186,9 @@ def install(app: FastAPI, known: frozenset[str]) -> None:
         assert isinstance(error, errors.DecodingError)
         return of_error(error).response()
 
-    async def invalid(request: Request, error: Exception) -> Response:
+    async def invalid(_: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
-        return of_validation(error, known, request.headers.get(HEADER)).response()
+        return of_validation(error, known).response()
 
     async def http(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)

@@ -16,11 +16,9 @@ from cloud_api.service import Service, candidate_limit
 from decoding_core import wire_json
 from decoding_core.messages import (
     DRAFT_LIMIT,
-    OLDEST_VERSION,
     SETTLED_LIMIT,
     STEPS_LIMIT,
     STRENGTH_LIMIT,
-    THRESHOLD_LIMIT,
     VERSION,
     WINDOW,
     AcceptanceRule,
@@ -29,7 +27,6 @@ from decoding_core.messages import (
 )
 from decoding_core.methods import available
 from decoding_core.protocols import BatchEngine
-from decoding_core.versions import SPOKEN
 from models.openai_bodies import whole_number
 from models.running.interface import token_list_id
 
@@ -38,7 +35,6 @@ TEXT_LIMIT = 1 << 18
 
 # Limits stand before the function, so that they stand in the description, too.
 Id = Annotated[int, Field(ge=0, lt=1 << 31), BeforeValidator(whole_number)]
-Count32 = Annotated[int, Field(ge=0, lt=1 << 32), BeforeValidator(whole_number)]
 Count63 = Annotated[
     int,
     # JSON has no larger numbers that every program reads alike.
@@ -50,9 +46,7 @@ Count63 = Annotated[
 Candidates = Annotated[int, Field(ge=1, le=1 << 20), BeforeValidator(whole_number)]
 DraftLimit = Annotated[int, Field(ge=1, le=DRAFT_LIMIT), BeforeValidator(whole_number)]
 Steps = Annotated[int, Field(ge=1, le=STEPS_LIMIT), BeforeValidator(whole_number)]
-Version = Annotated[
-    int, Field(ge=SPOKEN.oldest, le=SPOKEN.newest), BeforeValidator(whole_number)
-]
+Version = Annotated[int, Field(ge=VERSION, le=VERSION), BeforeValidator(whole_number)]
 
 
 class _Body(BaseModel):
@@ -96,20 +90,8 @@ class OpenBody(_Body):
     terms: TermsBody
 
 
-class BlockBody(_Body):
-    """A block to verify."""
-
-    epoch: Count32
-    round: Count63
-    position: Count32
-    digest: Count32
-    settled: list[Id] = Field(max_length=SETTLED_LIMIT)
-    drafted: list[Id] = Field(max_length=DRAFT_LIMIT)
-    threshold: float = Field(ge=0, le=THRESHOLD_LIMIT)
-
-
 FIELD_NAMES = frozenset(
-    name for body in (TermsBody, OpenBody, BlockBody) for name in body.model_fields
+    name for body in (TermsBody, OpenBody) for name in body.model_fields
 )
 
 
@@ -120,7 +102,6 @@ _LINKS = {
         "parameters": {"session_id": "$response.body#/session_id"},
     }
     for name, operation in {
-        "verify": "verify",
         "replace": "replace_text",
         "close": "close_session",
     }.items()
@@ -195,7 +176,6 @@ async def models(service: ServiceNeeded) -> dict[str, Any]:
 
     return {
         "version": VERSION,
-        "oldest_version": OLDEST_VERSION,
         "generalist": described(pair.generalist),
         "base": None if pair.base is None else described(pair.base),
         "limits": {
@@ -230,16 +210,6 @@ async def replace_text(
     """Begin another text in a session, which keeps what both begin with."""
     request = wire_json.open_from_json(body.model_dump())
     return wire_json.opened_to_json(service.replace(session_id, request, caller))
-
-
-@router.post("/v1/sessions/{session_id}/verify", operation_id="verify")
-async def verify(
-    session_id: str, body: BlockBody, service: ServiceNeeded, caller: CallerNeeded
-) -> JSONResponse:
-    """Verify one block: the JSON twin of a frame."""
-    block = wire_json.block_from_json(body.model_dump())
-    answer = await service.rounds.verify(session_id, block, caller)
-    return JSONResponse(wire_json.answer_to_json(answer, len(block.drafted)))
 
 
 @router.delete(

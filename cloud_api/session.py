@@ -32,7 +32,7 @@ import time
 from bisect import bisect_left, insort
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 from cloud_api.auth import OWNER, Caller
@@ -173,7 +173,7 @@ class Session:
         """Begin the text of `request`, after so many others under the same id."""
         self.owner = owner
         self.role = role
-        self.frames = replace(role.frames, version=request.version)
+        self.frames = role.frames
         self.number = number
         self.used = now
         """When a device last used the session."""

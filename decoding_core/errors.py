@@ -94,16 +94,6 @@ class CloudRefusedError(CloudError):
     """The server said no and would say no again. Told to the user, never retried."""
 
 
-class VersionRefusedError(CloudRefusedError):
-    """The server speaks another version of the protocol. The client begins again with
-    `common`, the newest that both know; where that is None, the user is told which of
-    the two to update."""
-
-    def __init__(self, message: str, common: int | None = None) -> None:
-        super().__init__(message)
-        self.common = common
-
-
 class CertificateError(CloudRefusedError):
     """What answers shows another certificate than the server that the device was paired
     with. Nothing was sent; told to the user, never retried."""

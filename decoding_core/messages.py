@@ -7,7 +7,7 @@ text in its public form, from 0 after the prompt.
 The format and its version live nowhere else. Frames are little-endian and of one size
 per direction for a whole session: padded with zeros, never compressed. Sizes that
 followed the content would tell an eavesdropper how many tokens were kept (arXiv
-2411.01076). `POST .../verify` carries the same messages as JSON.
+2411.01076).
 
 Up:    version u8, type u8, flags u16, epoch u32, round u64, position u32, digest u32,
        settled u16, drafted u16, threshold f64, then ids u32.
@@ -47,8 +47,7 @@ BasePlace = Literal["cloud", "edge"]
 """Where the base runs: on the server, or on the device."""
 
 VERSION = 3
-OLDEST_VERSION = 3
-"""The oldest version that this program still speaks."""
+"""Of the protocol."""
 SETTLED_LIMIT = 16
 """Settled tokens that one block may carry; with more, the session is opened anew."""
 WINDOW = 4

@@ -1,4 +1,4 @@
-"""The JSON twin of the frames, and the message that opens a session."""
+"""The messages that open a session, as JSON, and how a refused version is named."""
 
 from __future__ import annotations
 
@@ -7,28 +7,16 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-import numpy as np
-
 from decoding_core.errors import MessageError
 from decoding_core.foreign_text import one_line
-from decoding_core.messages import (
-    VERSION,
-    Candidates,
-    DraftBlock,
-    Kind,
-    OpenSession,
-    SessionOpened,
-    Signal,
-    Terms,
-    Verdict,
-    check_verdict,
-)
+from decoding_core.messages import VERSION, OpenSession, SessionOpened, Terms
 
 Json = dict[str, Any]
 _SESSION_ID = re.compile(r"[A-Za-z0-9._~-]{1,200}")
 """It becomes a part of an address."""
 _LONGEST_NAME = 200
-_SIGNALS = {one.name.lower(): one for one in (Kind.RESYNC, Kind.BUSY, Kind.ERROR)}
+VERSION_HEADER = "SpecSteer-Protocol"
+"""In which a server that refuses a version of the protocol names its own."""
 
 
 def open_to_json(request: OpenSession) -> Json:
@@ -64,71 +52,10 @@ def opened_from_json(body: Mapping[str, Any]) -> SessionOpened:
     )
 
 
-def block_to_json(block: DraftBlock) -> Json:
-    """The body of `POST .../verify`."""
-    return asdict(block)
-
-
-def block_from_json(body: Mapping[str, Any]) -> DraftBlock:
-    """The block in a body whose types have been checked."""
-    return DraftBlock(
-        **{**body, "settled": tuple(body["settled"]), "drafted": tuple(body["drafted"])}
-    )
-
-
-def answer_to_json(answer: Verdict | Signal, drafted: int) -> Json:
-    """The answer to `POST .../verify`."""
-    body: Json = {"epoch": answer.epoch, "round": answer.round}
-    if isinstance(answer, Signal):
-        return {**body, "type": answer.kind.name.lower(), "value": answer.value}
-    kind = "accept" if answer.accepted == drafted else "reject"
-    return {
-        **body,
-        "type": kind,
-        "accepted": answer.accepted,
-        "ratio_sum": answer.ratio_sum,
-        "seconds": answer.seconds,
-        "rows": [
-            {
-                "token_ids": row.token_ids.tolist(),
-                "generalist_logprobs": row.generalist_logprobs.tolist(),
-                "base_logprobs": None
-                if (base := row.base_logprobs) is None
-                else base.tolist(),
-                "tail_log_ratio": row.tail_log_ratio,
-            }
-            for row in answer.rows
-        ],
-    }
-
-
-def answer_from_json(body: Mapping[str, Any]) -> Verdict | Signal:
-    """The answer; raises MessageError when it is none."""
-    try:
-        epoch, round_, kind = _count(body["epoch"]), _count(body["round"]), body["type"]
-        if kind in ("accept", "reject"):
-            rows = tuple(_row_from_json(row) for row in body["rows"])
-            sums = float(body["ratio_sum"]), float(body["seconds"])
-            verdict = Verdict(epoch, round_, _count(body["accepted"]), rows, *sums)
-            check_verdict(verdict)
-            return verdict
-        return Signal(_SIGNALS[kind], epoch, round_, _count(body["value"]))
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise MessageError("the server's answer is no verdict") from error
-
-
-def _count(value: object) -> int:
-    if type(value) is not int or not 0 <= value < 1 << 64:
-        raise ValueError("no count")
-    return value
-
-
-def _row_from_json(row: Mapping[str, Any]) -> Candidates:
-    base = row["base_logprobs"]
-    ids = [_count(one) for one in row["token_ids"]]
-    return Candidates(
-        np.asarray(ids, np.int32),
-        np.asarray(row["generalist_logprobs"], np.float32),
-        None if base is None else np.asarray(base, np.float32),
-        float(row["tail_log_ratio"]),
+def which_to_update(device: int, server: int) -> str:
+    """A sentence for both screens if device and server speak different versions."""
+    older = "the device" if device < server else "the server"
+    return (
+        f"the device speaks version {device} of the protocol and the server version "
+        f"{server}: update SpecSteer on {older}"
     )

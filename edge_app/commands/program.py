@@ -149,7 +149,8 @@ def _store(_: Settings) -> str:
 
 
 def _server(settings: Settings) -> str:
-    from decoding_core.versions import SPOKEN, versions_in, which_to_update
+    from decoding_core.messages import VERSION
+    from decoding_core.wire_json import which_to_update
     from edge_app.commands.service_config import service_config
     from edge_app.transport import check_token_goes_safely
     from edge_app.transport.client import Connection
@@ -166,11 +167,9 @@ def _server(settings: Settings) -> str:
         models = connection.request("models", "GET", "/v1/models")
     if "generalist" not in models:
         raise DecodingError(f"what answers at {chosen.server} is no SpecSteer server")
-    newest = models.get("version")
-    named = f"{models.get('oldest_version', newest)}-{newest}"
-    theirs = versions_in(named)
-    if theirs is not None and SPOKEN.common(theirs) is None:
-        raise DecodingError(f"{which_to_update(SPOKEN, theirs)} ({chosen.server})")
+    theirs = models.get("version")
+    if type(theirs) is int and theirs != VERSION:
+        raise DecodingError(f"{which_to_update(VERSION, theirs)} ({chosen.server})")
     return f"{chosen.server} answers"
 
 

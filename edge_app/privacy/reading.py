@@ -11,7 +11,7 @@ import json
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
@@ -51,7 +51,7 @@ def decoded(entries: Iterable[Entry]) -> Iterator[SentMessage]:
             if entry.what == "open":
                 frames = None
                 said = open_from_json(json.loads(payload))
-                frames = replace(role_of(said.terms).frames, version=said.version)
+                frames = role_of(said.terms).frames
                 padding = len(payload) - len(payload.rstrip(b" "))
             elif entry.what == "block" and frames is not None:
                 said = frames.decode_block(payload)

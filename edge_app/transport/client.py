@@ -10,6 +10,7 @@ import json
 import math
 import os
 import queue
+import re
 import ssl
 import threading
 import time
@@ -43,12 +44,11 @@ from decoding_core.errors import (
     MessageError,
     SessionLostError,
     StoppedError,
-    VersionRefusedError,
     VocabularyRefusedError,
 )
 from decoding_core.foreign_text import one_line
-from decoding_core.messages import Kind, Problem, Signal
-from decoding_core.versions import HEADER, SPOKEN, versions_of_refusal, which_to_update
+from decoding_core.messages import VERSION, Kind, Problem, Signal
+from decoding_core.wire_json import VERSION_HEADER, which_to_update
 from edge_app.decoding.events import Emit, Notice, Received, Sent
 from edge_app.transport import padded
 
@@ -163,7 +163,6 @@ class Connection:
             )
         headers = {
             "User-Agent": "specsteer",
-            HEADER: str(SPOKEN),
             "Accept-Encoding": "identity",  # sizes are bounded as they travel
         }
         if (
@@ -520,7 +519,7 @@ def _refusal(response: httpx.Response, content: bytes) -> DecodingError:
         response.status_code,
         body if isinstance(body, dict) else {},
         response.headers.get("Retry-After"),
-        response.headers.get(HEADER),
+        response.headers.get(VERSION_HEADER),
     )
 
 
@@ -535,10 +534,10 @@ def error_of(
     status: int,
     problem: Mapping[str, Any],
     retry_after: str | None,
-    versions: str | None = None,
+    version: str | None = None,
 ) -> DecodingError:
     """The error for an HTTP status and the problem+json body that came with it;
-    `versions` is the header in which the server says which it speaks."""
+    `version` is the header in which the server names the one it speaks."""
     said = problem.get("detail") or problem.get("title")
     detail = one_line((said if isinstance(said, str) else "")[:_LONGEST_DETAIL])
     detail = detail.strip() or f"status {status}"
@@ -561,7 +560,7 @@ def error_of(
     if status == 409 and problem.get("code") == "vocabulary-mismatch":
         return VocabularyRefusedError(f"the server at {url} refused: {detail}")
     if status == 400 and problem.get("code") == "protocol-version":
-        return _other_version(url, detail, versions)
+        return _other_version(url, version)
     if status in (404, 405, 501):
         return CloudRefusedError(f"there is no SpecSteer server at {url}")
     if 300 <= status < 400:
@@ -576,16 +575,15 @@ def error_of(
     return CloudRefusedError(f"the server at {url} refused: {detail}")
 
 
-def _other_version(url: str, detail: str, header: str | None) -> VersionRefusedError:
-    """The refusal of a version of the protocol."""
-    theirs = versions_of_refusal(header, detail)
-    if theirs is None:
-        return VersionRefusedError(
+def _other_version(url: str, header: str | None) -> CloudRefusedError:
+    """The error for a refused version of the protocol; `header` names the server's."""
+    number = re.fullmatch("[0-9]{1,3}", header or "")
+    if number is None:
+        return CloudRefusedError(
             f"the server at {url} speaks another version of the protocol; update "
             "SpecSteer on the server and on this device"
         )
-    sentence = which_to_update(SPOKEN, theirs)
-    return VersionRefusedError(f"{sentence} ({url})", SPOKEN.common(theirs))
+    return CloudRefusedError(f"{which_to_update(VERSION, int(number[0]))} ({url})")
 
 
 def error_of_signal(signal: Signal) -> DecodingError:

@@ -16,7 +16,6 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 
 from decoding_core.errors import (
     CloudError,
@@ -25,10 +24,8 @@ from decoding_core.errors import (
     DecodingError,
     MessageError,
     SessionLostError,
-    VersionRefusedError,
 )
 from decoding_core.messages import (
-    VERSION,
     DraftBlock,
     FrameFormat,
     Kind,
@@ -84,7 +81,6 @@ class CloudVerifier:
         self._role: VerifierRole | None = None
         self._frames: FrameFormat | None = None
         self._session_id = ""
-        self._version = VERSION  # until the server is found not to speak it
         self._out = BlocksOut()
         self._answer: Verdict | Signal | None = None  # to the oldest block
         self._error: DecodingError | None = None
@@ -119,17 +115,8 @@ class CloudVerifier:
             ContextFullError: the text leaves no room in the server's models.
             StoppedError: the person stopped.
         """
-        try:
-            return self._open(replace(request, version=self._version))
-        except VersionRefusedError as error:
-            if error.common in (None, self._version):
-                raise
-            self._version = error.common
-            return self._open(replace(request, version=self._version))
-
-    def _open(self, request: OpenSession) -> SessionOpened:
         role, body = role_of(request.terms), open_to_json(request)
-        frames = replace(role.frames, version=request.version)
+        frames = role.frames
         same = bool(self._session_id) and frames == self._frames
         if not same or self._connection.awaits_answers:
             self._connection.disconnect()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import ssl
 import threading
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from unittest.mock import patch
 
 import httpx
 import numpy as np
+from websockets.exceptions import InvalidStatus
 from websockets.sync import client as websocket
 
 from cloud_api.auth import OneToken
@@ -294,9 +294,26 @@ def block_after(text, drafted, settled=(), epoch=0, round_=0):
     )
 
 
-def post_block(client, session_id, block):
-    body = wire_json.block_to_json(block)
-    return client.post(f"/v1/sessions/{session_id}/verify", json=body)
+def send_block(client, session_id, block, request=None):
+    """The answer to one block, on a stream of its own; its session stays open."""
+    frames = frames_of(request or open_request())
+    url = f"{client.base_url}".rstrip("/").replace("http", "ws", 1)
+    headers = {"Authorization": client.headers.get("Authorization", "")}
+    path = f"{url}/v1/sessions/{session_id}/stream"
+    with connect(path, additional_headers=headers, compression=None) as socket:
+        socket.send(frames.encode_block(block))
+        answer = frames.decode_answer(socket.recv(PATIENCE))
+        socket.close(1001)
+    return answer
+
+
+def is_lost(client, session_id):
+    """Whether there is no such session for this client."""
+    try:
+        send_block(client, session_id, block_after((), (1,)))
+    except InvalidStatus as denied:
+        return b'"session-lost"' in denied.response.body
+    return False
 
 
 def timeless(answer):
@@ -309,11 +326,11 @@ def timeless_frame(frames, frame, drafted):
     return frames.encode_verdict(timeless(frames.decode_answer(frame)), drafted)
 
 
-def timeless_json(verdict, drafted):
-    """What stands in an answer to a POST, without the time that it took."""
-    return wire_json.answer_to_json(timeless(verdict), drafted)
-
-
-def as_text(answer, drafted):
-    """An answer in a form that can be compared."""
-    return json.dumps(wire_json.answer_to_json(answer, drafted), sort_keys=True)
+def assert_same(verdict, expected):
+    """Both say the same to the last bit, but for the time that they took."""
+    numbers = [(v.epoch, v.round, v.accepted, v.ratio_sum) for v in (verdict, expected)]
+    assert numbers[0] == numbers[1]
+    for row, other in zip(verdict.rows, expected.rows, strict=True):
+        for name in ("token_ids", "generalist_logprobs", "base_logprobs"):
+            np.testing.assert_array_equal(getattr(row, name), getattr(other, name))
+        assert row.tail_log_ratio == other.tail_log_ratio

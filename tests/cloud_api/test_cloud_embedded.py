@@ -1,5 +1,5 @@
-"""The embedded pair on a server: the stream, the POST twin and the verifier in this
-process give the same verdicts."""
+"""The embedded pair on a server: the stream and the verifier in this process give the
+same verdicts."""
 
 import random
 import threading
@@ -10,7 +10,6 @@ import pytest
 from cloud_api.engine.loading import load_models
 from cloud_api.engine.models import ModelOptions
 from cloud_api.session import Session
-from decoding_core import wire_json
 from decoding_core.messages import DraftBlock, OpenSession, Terms, digest
 from decoding_core.verifier import EngineVerifier, role_of
 from models.engines.llama_cpp import LlamaContext, LlamaModel
@@ -21,11 +20,10 @@ from tests.cloud_api.cloud_fakes import (
     client_of,
     connect,
     open_session,
-    post_block,
     running,
+    send_block,
     timeless,
     timeless_frame,
-    timeless_json,
 )
 from tests.fakes import verdict_on
 from tests.waiting import let_pass
@@ -90,7 +88,7 @@ def written(verifier, request, blocks, seed=3):
 @pytest.mark.parametrize(
     "method", [pytest.param("steering", marks=pytest.mark.slow), "lossless"]
 )
-def test_three_ways_to_ask_give_one_verdict(models, method):
+def test_both_ways_to_ask_give_one_verdict(models, method):
     """To the last bit: one text at a time lies in the caches as it does in process."""
     request = request_for(models, "Write an email to the landlord.", method)
     frames = Session(request, role_of(request.terms), CONTEXT, 0.0).frames
@@ -105,11 +103,6 @@ def test_three_ways_to_ask_give_one_verdict(models, method):
                 count = len(block.drafted)
                 expected = frames.encode_verdict(timeless(verdict), count)
                 assert timeless_frame(frames, socket.recv(), count) == expected
-        posted = open_session(client, request)
-        for block, verdict in rounds:
-            answer = post_block(client, posted, block).json()
-            expected = timeless_json(verdict, len(block.drafted))
-            assert answer | {"seconds": 0.0} == expected
     assert method == "lossless" or sum(verdict.accepted for _, verdict in rounds)
 
 
@@ -130,10 +123,12 @@ def test_sessions_beyond_the_seats_are_read_again(models, slots, kv_tokens):
     ):
         sessions = [open_session(client, request) for request in requests]
         for turn in range(3):
-            for session_id, rounds in zip(sessions, expected, strict=True):
+            for request, session_id, rounds in zip(
+                requests, sessions, expected, strict=True
+            ):
                 block, verdict = rounds[turn]
-                answer = post_block(client, session_id, block).json()
-                assert_alike(wire_json.answer_from_json(answer), verdict)
+                answer = send_block(client, session_id, block, request)
+                assert_alike(answer, verdict)
         counts = server.engine.models.counts
         assert set(counts.evictions) == {"turn" if kv_tokens is None else "budget"}
         assert counts.reread > 0
@@ -177,9 +172,9 @@ def write_slowly(server, request, seed, blocks=20):
             drafted = choose.choices(request.prompt_ids, k=6)
             held = len(text), digest(text), tuple(settled)
             block = DraftBlock(n, n, *held, tuple(drafted))
-            answer = post_block(client, session_id, block).json()
-            text += [*settled, *drafted[: answer["accepted"]]]
-            settled = [row["token_ids"][0] for row in answer["rows"]]
+            answer = send_block(client, session_id, block, request)
+            text += [*settled, *drafted[: answer.accepted]]
+            settled = [int(row.token_ids[0]) for row in answer.rows]
             let_pass(0.02)  # the time of a draft
         client.delete(f"/v1/sessions/{session_id}")
 

@@ -33,7 +33,7 @@ from tests.cloud_api.cloud_fakes import (
     frames_of,
     open_request,
     open_session,
-    post_block,
+    send_block,
     wait_until_ready,
 )
 from tests.hostile import HOSTILE, dangers
@@ -362,7 +362,7 @@ def drive_http(client):
         block_after(CANARY, CANARY[:4], epoch=1, round_=1),
         block_after((), CANARY[:4], epoch=0, round_=0),
     ):
-        assert post_block(client, session_id, block).status_code == 200
+        send_block(client, session_id, block, request)
     terms = body["terms"]
     for wrong in (
         {**body, "prompt_ids": [*CANARY, CANARY_TEXT]},
@@ -377,11 +377,6 @@ def drive_http(client):
     ):
         yield refused(client.post("/v1/sessions", json=wrong))
     yield refused(client.post("/v1/sessions", content=CANARY_TEXT.encode()))
-    for wrong in ({"drafted": [CANARY_TEXT]}, {"settled": list(CANARY) * 9}):
-        block = {**wire_json.block_to_json(block_after((), ())), **wrong}
-        path = f"/v1/sessions/{session_id}/verify"
-        yield refused(client.post(path, json=block))
-    yield refused(post_block(client, session_id, block_after(CANARY, (63,) * 5)))
     yield refused(client.get(f"/{CANARY_TEXT}?{CANARY_TEXT}"))
     yield refused(client.delete(f"/v1/sessions/{CANARY_TEXT}"))
     wrong_token = {"Authorization": f"Bearer {CANARY_TEXT}"}

@@ -17,8 +17,8 @@ from tests.cloud_api.cloud_fakes import (
     client_of,
     open_request,
     open_session,
-    post_block,
     running,
+    send_block,
 )
 from tests.fakes import verdict_on
 
@@ -45,16 +45,16 @@ def test_sessions_that_need_no_base_are_opened(client, method, base):
     request = open_request(prompt, method=method, base=base)
     session_id = open_session(client, request)
     drafted = (4, 5) if method != "generalist" else ()
-    answer = post_block(client, session_id, block_after((), drafted)).json()
+    answer = send_block(client, session_id, block_after((), drafted), request)
     rows = 2 if drafted else 1
-    assert [row["base_logprobs"] for row in answer["rows"]] == [None] * rows
+    assert [row.base_logprobs for row in answer.rows] == [None] * rows
     assert client.delete(f"/v1/sessions/{session_id}").status_code == 204
 
 
 def test_the_answers_are_those_of_a_pair_with_the_base_here(client):
     """Verified on the device, they equal what a server with both would have said."""
     request = open_request(base="edge")
-    inner = HttpVerifier(client)
+    inner = StreamVerifier(client)
     edge = EdgeBaseVerifier(inner, FakeEngine(BASE))
     both = EngineVerifier(FakeEngine(GENERALIST), FakeEngine(BASE))
     both.open(open_request())
@@ -65,8 +65,8 @@ def test_the_answers_are_those_of_a_pair_with_the_base_here(client):
     assert len(found.rows) == len(expected.rows) == 1
 
 
-class HttpVerifier(VerifierHere):
-    """Asks over JSON."""
+class StreamVerifier(VerifierHere):
+    """Asks with a stream for each block."""
 
     local = False
 
@@ -75,11 +75,11 @@ class HttpVerifier(VerifierHere):
         self.client = client
 
     def open(self, request):
+        self.request = request
         self.session_id = open_session(self.client, request)
 
     def verify(self, block):
-        answer = post_block(self.client, self.session_id, block).json()
-        return wire_json.answer_from_json(answer)
+        return send_block(self.client, self.session_id, block, self.request)
 
 
 @pytest.mark.parametrize("method", ["steering", "lossless", "rejection", "costeer"])

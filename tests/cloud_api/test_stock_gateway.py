@@ -10,7 +10,7 @@ from cloud_api.cli import main
 from cloud_api.engine.loading import load_models
 from cloud_api.engine.models import ModelOptions, StockAddress
 from decoding_core.errors import CloudBusyError, CloudUnreachableError
-from decoding_core.messages import OpenSession
+from decoding_core.messages import Kind, OpenSession
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.session import Patience, VerifierSession
 from edge_app.transport.verifier import CloudVerifier
@@ -24,8 +24,8 @@ from tests.cloud_api.cloud_fakes import (
     logits_after,
     open_request,
     open_session,
-    post_block,
     running,
+    send_block,
     with_text,
 )
 from tests.cloud_api.fake_vllm import NAMES_ID, FakeVllm, write_tokenizer
@@ -168,7 +168,7 @@ def test_no_session_is_opened_while_the_stock_server_is_away(gateway, vllm):
         session_id = open_session(client, request_of())
         vllm.stop()
         block = block_after((), (4, 5))
-        assert post_block(client, session_id, block).json()["type"] == "busy"
+        assert send_block(client, session_id, block, request_of()).kind is Kind.BUSY
         verifier = CloudVerifier(gateway.url, TOKEN, lambda _: None)
         session = VerifierSession(
             verifier,
@@ -190,11 +190,11 @@ def test_another_model_is_told_to_the_device(gateway, vllm):
         session_id = open_session(client, request_of())
         block = block_after((), (4, 5))
         vllm.stop()
-        assert post_block(client, session_id, block).json()["type"] == "busy"
+        assert send_block(client, session_id, block, request_of()).kind is Kind.BUSY
         vllm.salt = 77
         vllm.start()
         gateway.engine.models.generalist._trouble_until = 0.0
-        assert post_block(client, session_id, block).json()["type"] == "error"
+        assert send_block(client, session_id, block, request_of()).kind is Kind.ERROR
         verifier = CloudVerifier(gateway.url, TOKEN, lambda _: None)
         with pytest.raises(CloudUnreachableError, match="runs another model than when"):
             verifier.open(request_of())

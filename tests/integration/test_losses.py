@@ -12,8 +12,16 @@ from contextlib import closing, contextmanager
 
 import httpx
 import pytest
+from websockets.sync.client import connect
 
-from decoding_core.messages import VERSION, OpenSession
+from decoding_core.messages import (
+    VERSION,
+    DraftBlock,
+    OpenSession,
+    Terms,
+    Verdict,
+    digest,
+)
 from decoding_core.methods import build
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import role_of
@@ -70,11 +78,13 @@ class Server:
         body |= {"vocabulary_id": request.vocabulary_id}
         body |= {"terms": {**TERMS, "draft_limit": 1}}
         session = self._ask("POST", "/v1/sessions", body)["session_id"]
-        block = {"epoch": 0, "round": 0, "position": 0, "digest": 0, "settled": []}
-        block |= {"drafted": [9], "threshold": 0.5}
-        answer = self._ask("POST", f"/v1/sessions/{session}/verify", block)
-        assert answer["type"] in ("accept", "reject")
-        self.forget(session)
+        frames = role_of(Terms(**TERMS, draft_limit=1)).frames
+        url = f"{self.url.replace('http', 'ws')}/v1/sessions/{session}/stream"
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        with connect(url, additional_headers=headers, compression=None) as socket:
+            block = DraftBlock(0, 0, 0, digest(()), (), (9,), 0.5)
+            socket.send(frames.encode_block(block))
+            assert isinstance(frames.decode_answer(socket.recv()), Verdict)
 
     def _ask(self, method, path, body=None):
         headers = {"Authorization": f"Bearer {TOKEN}"}

@@ -67,7 +67,6 @@ def test_these_are_all_the_routes(server):
         ("GET", "/v1/openapi.json"),
         ("POST", "/v1/sessions"),
         ("PUT", "/v1/sessions/{session_id}"),
-        ("POST", "/v1/sessions/{session_id}/verify"),
         ("DELETE", "/v1/sessions/{session_id}"),
         ("STREAM", "/v1/sessions/{session_id}/stream"),
         ("GET", "/metrics"),

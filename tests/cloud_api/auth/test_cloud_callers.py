@@ -10,11 +10,10 @@ from tests.cloud_api.auth.test_cloud_auth import routes_of
 from tests.cloud_api.cloud_fakes import (
     HEADERS,
     TOKEN,
-    block_after,
     client_of,
+    is_lost,
     open_request,
     open_session,
-    post_block,
     replace_text,
     running,
     stream,
@@ -52,13 +51,11 @@ def asking(client, token):
     session_id = open_session(client)
     path = f"/v1/sessions/{session_id}"
     text = wire_json.open_to_json(open_request())
-    block = wire_json.block_to_json(block_after((), (1, 2)))
     answers = [
         client.put(path, json=text, headers=headers),
-        client.post(f"{path}/verify", json=block, headers=headers),
         client.delete(path, headers=headers),
     ]
-    assert post_block(client, session_id, block_after((), (1, 2))).is_success
+    assert not is_lost(client, session_id)
     assert replace_text(client, session_id, open_request()).is_success
     return [(one.status_code, one.json()["code"]) for one in answers], path
 
@@ -67,7 +64,7 @@ def asking(client, token):
 def test_a_session_of_another_device_looks_unknown(server, token, monkeypatch):
     with client_of(server) as client:
         answers, path = asking(client, token)
-        assert answers == [(404, "session-lost")] * 3
+        assert answers == [(404, "session-lost")] * 2
         monkeypatch.setitem(HEADERS, "Authorization", f"Bearer {token}")
         with pytest.raises(InvalidStatus) as denied, stream(server, path[13:]):
             pass
@@ -77,7 +74,7 @@ def test_a_session_of_another_device_looks_unknown(server, token, monkeypatch):
 def test_a_token_without_the_scope_is_told_so(server):
     with client_of(server) as client:
         answers, _ = asking(client, "looker")
-        assert answers == [(403, "forbidden")] * 3
+        assert answers == [(403, "forbidden")] * 2
         headers = {"Authorization": "Bearer looker"}
         assert client.get("/v1/models", headers=headers).status_code == 403
         assert client.get("/nowhere", headers=headers).status_code == 404
@@ -94,11 +91,10 @@ def test_a_device_that_may_ask_no_more_loses_its_streams_at_once(server):
         session_id = open_session(client)
         with stream(server, session_id) as socket:
             server.on_loop(lambda: server.service.end_device("phone"))
-            assert post_block(client, session_id, block_after((), (1,))).is_success
+            assert not is_lost(client, session_id)
             server.on_loop(lambda: server.service.end_device("laptop"))
             socket.recv(PATIENCE)
             with pytest.raises(ConnectionClosed) as closed:
                 socket.recv(PATIENCE)
         assert closed.value.rcvd.code == 4404
-        answer = post_block(client, session_id, block_after((), (1,)))
-        assert answer.json()["code"] == "session-lost"
+        assert is_lost(client, session_id)

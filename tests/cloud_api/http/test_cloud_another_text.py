@@ -13,16 +13,16 @@ from tests.cloud_api.cloud_fakes import (
     GENERALIST,
     TOKEN,
     FakeEngine,
-    as_text,
+    assert_same,
     block_after,
     client_of,
     fake_models,
     frames_of,
     open_request,
     open_session,
-    post_block,
     replace_text,
     running,
+    send_block,
     stream,
     timeless,
     timeless_frame,
@@ -165,10 +165,10 @@ def test_the_device_keeps_its_session_with_blocks_out(changes):
         models.generalist.gate.set()
         block = block_after((), (1, 2))
         device.submit(block)
-        verdict = timeless(device.collect())
+        verdict = device.collect()
         local = EngineVerifier(FakeEngine(GENERALIST), FakeEngine(BASE))
         local.open(again)
-        assert as_text(verdict, 2) == as_text(timeless(local.verify(block)), 2)
+        assert_same(verdict, local.verify(block))
         device.close()
         wait_until(lambda: not len(server.service._sessions))
 
@@ -184,11 +184,11 @@ def test_the_device_keeps_its_session_with_blocks_out(changes):
 def test_a_text_that_cannot_be_leaves_the_old_one(client, request_, status, code):
     session_id = open_session(client, open_request((1,)))
     block = block_after((), (1, 2))
-    verdict = post_block(client, session_id, block).json()
+    verdict = send_block(client, session_id, block)
     refused = replace_text(client, session_id, request_)
 
     assert (refused.status_code, refused.json()["code"]) == (status, code)
-    assert post_block(client, session_id, block).json() == verdict
+    assert_same(send_block(client, session_id, block), verdict)
 
 
 def test_a_session_that_is_none_is_not_made_by_naming_it(server, client):
@@ -196,12 +196,12 @@ def test_a_session_that_is_none_is_not_made_by_naming_it(server, client):
     ended, other = open_session(client), open_session(client)
     client.delete(f"/v1/sessions/{ended}")
     block = block_after((), (1,))
-    verdict = post_block(client, other, block).json()
+    verdict = send_block(client, other, block)
     for name in ("nobody", ended, ended.swapcase(), f"{other}x", other[:-1]):
         refused = replace_text(client, name, open_request())
         assert (refused.status_code, refused.json()["code"]) == (404, "session-lost")
 
-    assert post_block(client, other, block).json() == verdict
+    assert_same(send_block(client, other, block), verdict)
     assert ended not in server.service._sessions._sessions
 
 
@@ -215,7 +215,7 @@ def test_a_device_that_fills_the_window_with_void_blocks_is_told_to_wait():
         busy, enemy = (open_session(client, request) for _ in range(2))
         models.generalist.gate.clear()
         other = threading.Thread(
-            target=post_block, args=(client, busy, block_after((), (1,)))
+            target=send_block, args=(client, busy, block_after((), (1,)))
         )
         other.start()
         assert models.generalist.entered.wait(PATIENCE)

@@ -5,16 +5,17 @@ from websockets.exceptions import ConnectionClosed
 
 from cloud_api.settings import UserLimits
 from decoding_core import wire_json
-from decoding_core.messages import Kind
+from decoding_core.messages import Kind, Verdict
 from tests.cloud_api.cloud_fakes import (
     block_after,
     client_of,
     frames_of,
+    is_lost,
     open_request,
     open_session,
-    post_block,
     replace_text,
     running,
+    send_block,
     stream,
 )
 from tests.waiting import PATIENCE, wait_until
@@ -38,7 +39,7 @@ def test_who_is_told_to_come_back_is_let_in_then():
             now[0] = 1000.0 + wait
             assert client.post("/v1/sessions", json=body).status_code == 201
         # A block is no opening.
-        assert post_block(client, session_id, block_after((), (7,))).status_code == 200
+        assert not is_lost(client, session_id)
 
 
 def test_a_stream_too_many_ends_the_oldest_and_no_session():
@@ -85,9 +86,9 @@ def test_a_refusal_that_was_dropped_is_answered_resync():
     with running(kept_answer_bytes=0) as server, client_of(server) as client:
         session_id = open_session(client)
         block = block_after((), (7,))
-        assert post_block(client, session_id, block).json()["type"] != "resync"
-        again = post_block(client, session_id, block)
+        assert isinstance(send_block(client, session_id, block), Verdict)
+        again = send_block(client, session_id, block)
         later = block_after((), (8,), epoch=1, round_=1)
 
-        assert again.json()["type"] == Kind.RESYNC.name.lower()
-        assert post_block(client, session_id, later).json()["type"] != "resync"
+        assert again.kind is Kind.RESYNC
+        assert isinstance(send_block(client, session_id, later), Verdict)

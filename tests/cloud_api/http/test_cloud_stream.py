@@ -1,7 +1,6 @@
-"""The stream of frames: the same verdicts as the POST twin and the verifier in this
-process; retries, pipelining, hanging up."""
+"""The stream of frames: the same verdicts as the verifier in this process; retries,
+pipelining, hanging up."""
 
-import json
 import random
 import threading
 from dataclasses import replace
@@ -11,7 +10,6 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from cloud_api import run
-from decoding_core import wire_json
 from decoding_core.messages import DraftBlock, Kind, Problem, Signal, Verdict
 from decoding_core.methods import available, build_for_server
 from decoding_core.verifier import EngineVerifier
@@ -21,20 +19,20 @@ from tests.cloud_api.cloud_fakes import (
     HEADERS,
     VOCABULARY,
     FakeEngine,
-    as_text,
+    assert_same,
     block_after,
     client_of,
     connect,
     fake_models,
     frames_of,
+    is_lost,
     open_request,
     open_session,
-    post_block,
     running,
+    send_block,
     stream,
     timeless,
     timeless_frame,
-    timeless_json,
 )
 from tests.waiting import PATIENCE, wait_until
 
@@ -91,7 +89,7 @@ class Device:
         pytest.param({"base": "edge"}, marks=pytest.mark.slow),
     ],
 )
-def test_stream_post_and_this_process_verify_alike(server, client, method, changes):
+def test_stream_and_this_process_verify_alike(server, client, method, changes):
     if method == "rejection" and "temperature" in changes:
         pytest.skip("it needs a temperature")
     changes = {"temperature": 0.7, "rule": "stochastic", **changes}
@@ -99,7 +97,6 @@ def test_stream_post_and_this_process_verify_alike(server, client, method, chang
     frames, device = frames_of(request), Device(request)
     local = EngineVerifier(FakeEngine(GENERALIST), FakeEngine(BASE))
     local.open(request)
-    posted = open_session(client, request)
     with stream(server, open_session(client, request)) as socket:
         for _ in range(12):
             block = device.draft()
@@ -110,8 +107,6 @@ def test_stream_post_and_this_process_verify_alike(server, client, method, chang
 
             expected = frames.encode_verdict(timeless(verdict), count)
             assert timeless_frame(frames, frame, count) == expected
-            answer = post_block(client, posted, block).json()
-            assert answer | {"seconds": 0.0} == timeless_json(verdict, count)
             device.learn(block, verdict)
 
 
@@ -125,9 +120,7 @@ def test_evicted_sessions_go_on_as_if_nothing_had_happened(server, client):
             local.open(replace(device.request, text_ids=tuple(device.text)))
             block = device.draft()
             verdict = local.verify(block)
-            answer = post_block(client, session_id, block).json()
-            count = len(block.drafted)
-            assert answer | {"seconds": 0.0} == timeless_json(verdict, count)
+            assert_same(send_block(client, session_id, block), verdict)
             device.learn(block, verdict)
 
 
@@ -146,14 +139,8 @@ def test_a_retry_gets_the_same_bytes_and_leaves_the_models_alone():
             socket.send(frames.encode_block(block))
             again = socket.recv()
             socket.close(GOING_AWAY)
-        posted = [post_block(client, session_id, block).content for _ in range(2)]
 
     assert first == again
-    assert posted[0] == posted[1]
-    answer = frames.decode_answer(first)
-    assert as_text(answer, 3) == as_text(
-        wire_json.answer_from_json(json.loads(posted[0])), 3
-    )
     assert len(models.generalist.calls) == calls
 
 
@@ -227,19 +214,19 @@ def test_more_blocks_than_the_window_are_told_to_wait():
 
         def ask(n):
             with client_of(server) as other:
-                answers[n] = post_block(other, session_id, blocks[n]).json()
+                answers[n] = send_block(other, session_id, blocks[n])
 
         threads = [threading.Thread(target=ask, args=(n,)) for n in range(4)]
         for n, thread in enumerate(threads):
             thread.start()
             wait_until(lambda n=n: len(server.service.rounds.running) == n + 1)
-        answers[4] = post_block(client, session_id, blocks[4]).json()
+        answers[4] = send_block(client, session_id, blocks[4])
         models.generalist.gate.set()
         for thread in threads:
             thread.join()
 
-    assert answers[4]["type"] == "busy"
-    assert [answers[n]["type"] for n in range(4)] == ["accept"] * 4
+    assert answers[4].kind is Kind.BUSY
+    assert [answers[n].accepted for n in range(4)] == [1] * 4
 
 
 def test_sessions_that_wait_together_are_verified_together():
@@ -250,7 +237,7 @@ def test_sessions_that_wait_together_are_verified_together():
 
         def ask(session_id):
             with client_of(server) as other:
-                post_block(other, session_id, block_after((), (1, 2)))
+                send_block(other, session_id, block_after((), (1, 2)))
 
         threads = [threading.Thread(target=ask, args=(one,)) for one in sessions]
         threads[0].start()
@@ -274,10 +261,8 @@ def test_a_block_of_another_text_is_resynced(server, client):
     with stream(server, session_id) as socket:
         socket.send(frames.encode_block(wrong))
         answer = frames.decode_answer(socket.recv())
-        posted = post_block(client, session_id, wrong).json()
 
     assert answer == Signal(Kind.RESYNC, 0, 0, 2)
-    assert posted == {"epoch": 0, "round": 0, "type": "resync", "value": 2}
 
 
 @pytest.mark.parametrize("frame", [b"", b"short", b"\x09" * 116, "text"])
@@ -445,11 +430,8 @@ def test_a_device_that_hangs_up_with_1000_ends_its_session(server, client):
             hang_up(socket)
     wait_until(lambda: not server.app.state.streams)
 
-    found = {
-        way: post_block(client, one, block_after((), (1,))).status_code
-        for way, one in sessions.items()
-    }
-    assert found == {"done": 404, "away": 200, "broken": 200}
+    lost = [way for way, one in sessions.items() if is_lost(client, one)]
+    assert lost == ["done"]
 
 
 def test_a_text_that_is_done_leaves_its_slot_with_blocks_out():
@@ -468,12 +450,12 @@ def test_a_text_that_is_done_leaves_its_slot_with_blocks_out():
         wait_until(lambda: len(server.service._sessions) == 0)
         models.generalist.gate.set()
         wait_until(lambda: not server.service.rounds.running)
-        answer = post_block(
+        answer = send_block(
             client, open_session(client, request), block_after((), (1,))
         )
         client.close()
 
-    assert answer.json()["type"] in ("accept", "reject")
+    assert isinstance(answer, Verdict)
     assert [len(call) for call in models.generalist.calls] == [1, 1]
 
 

@@ -12,6 +12,7 @@ from cloud_api import openai as writing
 from cloud_api.auth import OWNER, Scope
 from cloud_api.engine.loading import load_models
 from cloud_api.engine.models import ModelOptions
+from decoding_core.messages import Verdict
 from decoding_core.protocols import Reading
 from decoding_core.sampling import likeliest
 from models.chat import prompt_ids
@@ -33,8 +34,8 @@ from tests.cloud_api.cloud_fakes import (
     logits_after,
     open_request,
     open_session,
-    post_block,
     running,
+    send_block,
     with_text,
 )
 from tests.waiting import PATIENCE, wait_until
@@ -292,7 +293,7 @@ def test_a_text_and_a_session_are_read_together():
         texts = server.app.state.texts
         models.generalist.gate.clear()
         first = block_after([], [1, 2])
-        pool.submit(post_block, device, other, first)
+        pool.submit(send_block, device, other, first)
         assert models.generalist.entered.wait(PATIENCE)
         begun = pool.submit(
             asked.completions.create,
@@ -303,16 +304,16 @@ def test_a_text_and_a_session_are_read_together():
             seed=1,
         )
         wait_until(lambda: len(texts) == 1, "the text does not begin")
-        answer = pool.submit(post_block, device, session, first)
+        answer = pool.submit(send_block, device, session, first)
         wait_until(lambda: len(server.service.rounds.running) == 2)
         models.generalist.gate.set()
-        assert "accepted" in answer.result(PATIENCE).json()
+        assert isinstance(answer.result(PATIENCE), Verdict)
         stream = begun.result(PATIENCE)
         pieces = iter(stream)
         next(pieces)
         for epoch in range(1, 20):  # each block says anew what follows the prompt
             block = block_after([], [1, 2], epoch=epoch)
-            assert "accepted" in post_block(device, session, block).json()
+            assert isinstance(send_block(device, session, block), Verdict)
         next(pieces)
         stream.close()
         wait_until(lambda: len(texts) == 0, "a text that nobody reads goes on")

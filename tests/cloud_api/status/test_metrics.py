@@ -13,8 +13,8 @@ from tests.cloud_api.cloud_fakes import (
     block_after,
     client_of,
     open_session,
-    post_block,
     running,
+    send_block,
 )
 
 parser = pytest.importorskip("prometheus_client.parser")
@@ -62,11 +62,10 @@ def test_figures_have_the_names_that_dashboards_know():
 def test_blocks_are_counted_by_what_came_of_them():
     with running() as server, client_of(server) as client:
         session = open_session(client)
-        answer = post_block(client, session, block_after([], [1, 2])).json()
-        post_block(client, session, block_after([9, 9], [1], round_=5))
+        kept = send_block(client, session, block_after([], [1, 2])).accepted
+        send_block(client, session, block_after([9, 9], [1], round_=5))
         ask("GET", server.url + "/v1/models")
         found = figures(client)
-    kept = answer["accepted"]
     assert found["specsteer_draft_tokens_total",] == 2
     assert found["specsteer_accepted_tokens_total",] == kept
     result = "kept" if kept == 2 else "refused"

@@ -16,8 +16,8 @@ from tests.cloud_api.cloud_fakes import (
     block_after,
     client_of,
     open_session,
-    post_block,
     running,
+    send_block,
 )
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -27,7 +27,7 @@ FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 def server():
     with running(openai=True) as server, client_of(server) as client:
         session = open_session(client)
-        post_block(client, session, block_after([], [1, 2]))
+        send_block(client, session, block_after([], [1, 2]))
         yield server
 
 
