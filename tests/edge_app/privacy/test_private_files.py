@@ -19,7 +19,7 @@ from edge_app.evaluation import tables
 from edge_app.privacy.ledger import Ledger
 from edge_app.service.profiles import Profile, keep_profile
 from edge_app.tui import saving
-from models.running.machine import probe
+from models.running import machine
 from personal_store import Store
 from personal_store.import_runs import importing_alone
 
@@ -53,9 +53,9 @@ def lock(path):
 def keep_probe(folder):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SPECSTEER_HOME", str(folder))
-        patch.delenv(probe.OVERRIDE, raising=False)
-        patch.setattr(probe, "_try_in_child", lambda _: probe.Answer(True, ""))
-        probe.probe.__wrapped__()  # the cache holds the answer of this machine
+        patch.delenv(machine.BUFFERS_VARIABLE, raising=False)
+        patch.setattr(machine, "_try_in_child", lambda _: machine.Answer(True, ""))
+        machine.probe.__wrapped__()  # the cache holds the answer of this machine
     assert (folder / "engine-probe.json").exists()
 
 
