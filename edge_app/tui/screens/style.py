@@ -160,6 +160,7 @@ class StyleDrawer(Drawer):
         else:
             self._preview = writing.preview(self._brief, writing.style)
             self._seen = "?"
+            self.advance()
 
     def advance(self) -> None:
         """Show how far the preview is."""

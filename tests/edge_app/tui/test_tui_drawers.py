@@ -148,6 +148,7 @@ def test_a_hunk_is_taken_with_the_space_it_needs(here, there, first):
     assert "".join(text for text, _ in made) == first
 
 
+@pytest.mark.slow
 def test_a_hunk_is_taken_put_back_and_there_again(tmp_path):
     journals = JournalFolder(tmp_path / "drafts")
     app = make_app(gated_service(), tmp_path, journals=journals)

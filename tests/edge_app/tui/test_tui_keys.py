@@ -202,6 +202,7 @@ def test_typing_is_taken_wherever_the_cursor_is_and_dialogs_show_their_keys(star
     assert terminal.end() == 0
 
 
+@pytest.mark.slow
 def test_a_phone_shows_the_brief_its_hint_and_the_keys_of_a_dialog_whole(
     start, tmp_path
 ):

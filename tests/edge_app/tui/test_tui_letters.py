@@ -234,6 +234,7 @@ def test_people_are_proposed_as_recipients_of_mails(tmp_path):
     play(app, steps)
 
 
+@pytest.mark.slow
 def test_keys_ask_for_a_review_with_stars_and_a_style_is_previewed(tmp_path):
     fake = answering()
     app = make_app(fake, tmp_path)

@@ -137,6 +137,7 @@ def test_every_state_has_its_looks(tmp_path, size):
     compare(written(size, [full, few, light, plain]), size)
 
 
+@pytest.mark.slow
 def test_the_picture_of_a_recording_shows_its_letter():
     drawn = asyncio.run(picture(letter_recording(), REQUEST, (120, 36)))
 

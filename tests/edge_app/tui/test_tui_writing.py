@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field, replace
 
+import pytest
 from textual import events as keys
 from tui_helpers import (
     FIRST_BLOCK,
@@ -337,6 +338,7 @@ def test_a_stretch_is_shown_in_its_place():
     assert variant.text[: variant.written_to] == "Dear Ana. I come."
 
 
+@pytest.mark.slow
 def test_keys_go_on_from_the_cursor_and_write_a_selection_anew(tmp_path):
     """^J with the cursor inside of the text goes on; with it in an untouched text's end
     it drafts; ^R redraws what is selected. All of it is there again."""
@@ -395,6 +397,7 @@ def test_pasted_text_is_told_from_typed(tmp_path):
     play(make_app(gated_service(), tmp_path), steps)
 
 
+@pytest.mark.slow
 def test_what_was_done_to_a_version_can_be_undone_when_it_is_shown_again(tmp_path):
     """And redone; what came into the text by other ways than the editor ends that."""
 
