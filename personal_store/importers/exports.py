@@ -97,11 +97,13 @@ class Shape:
 class Service:
     """The importer of one service's exports."""
 
-    texts: tuple[Shape, ...]
+    texts: Shape
     read_file: ReadFile
     aside: Shape | None = None
     owner: OwnerOf | None = None
     """Reads the owner's names from a file aside."""
+    more: Shape | None = None
+    """Other files with texts."""
 
     def sources(self, path: Path) -> list[Export]:
         """One source for all files behind a path that hold texts.
@@ -112,21 +114,19 @@ class Service:
             SourceError: there are none.
             SeveralOwnersError: they are of several people.
         """
-        what = self.texts[0].what
-        aside = self.aside
+        what = self.texts.what
+        texts = [shape for shape in (self.texts, self.more) if shape is not None]
+        aside = [self.aside] if self.aside is not None else []
 
-        def is_text(source: Source) -> bool:
-            return any(shape.fits(source) for shape in self.texts)
+        def wanted(source: Source) -> bool:
+            return any(shape.fits(source) for shape in (*texts, *aside))
 
-        def is_aside(source: Source) -> bool:
-            return aside is not None and aside.fits(source)
-
-        found = locate(path, lambda file: is_text(file) or is_aside(file), what)
-        others = [s for s in found if not s.fault and is_aside(s)]
+        found = locate(path, wanted, what)
+        others = [s for s in found if not s.fault and any(x.fits(s) for x in aside)]
         files = [s for s in found if s not in others]
         if len(files) == 1 and path.is_file() and not files[0].member:
             head = files[0].head()
-            if not any(shape.shaped(head) for shape in self.texts):
+            if not any(shape.shaped(head) for shape in texts):
                 raise SourceError(f"{path} is not a {what}.")
         if not files:
             raise SourceError(f"There is no {what} in {path}.")
@@ -220,8 +220,7 @@ def read_each(
 
 
 def each(
-    entries: Iterable[Entry | ImportFailure],
-    item_of: Callable[[Entry], Document | str],
+    entries: Iterable[Entry | ImportFailure], item_of: Callable[[Entry], Document | str]
 ) -> Iterator[Item]:
     """The document in each row or element of a file, or the reason why it is skipped;
     failures stay as they are."""

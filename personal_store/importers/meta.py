@@ -32,6 +32,7 @@ from personal_store.importers.structured import (
     Element,
     content,
     elements,
+    fields,
     listing,
     mapping,
     marked,
@@ -218,37 +219,32 @@ def _facebook_owner(file: Source) -> list[str]:
     return [_said_in(mapping(name).get("full_name") or name)]
 
 
+_FACEBOOK_POST = (
+    *(("timestamp",), ("data",)),
+    ("post", "comment", "description", "media"),
+)
+
 facebook = _Meta(
-    (
-        Shape(
-            "JSON file with posts, comments or messages of Facebook",
-            r"your_posts.*\.json|group_posts.*\.json|(?:your_)?comments.*\.json"
-            rf"|{_MESSAGES}",
-            lambda head: (
-                marked(head, *_MESSAGE_FIELDS)
-                or marked(
-                    head,
-                    ("timestamp",),
-                    ("data",),
-                    ("post", "comment", "description", "media"),
-                )
-            ),
-            elsewhere="instagram",
-        ),
-        Shape(
-            "file with an encrypted talk of Facebook",
-            r".+\.json",
-            lambda head: marked(head, *_ENCRYPTED_FIELDS),
-            elsewhere="instagram",
-        ),
+    Shape(
+        "JSON file with posts, comments or messages of Facebook",
+        r"your_posts.*\.json|group_posts.*\.json|(?:your_)?comments.*\.json"
+        rf"|{_MESSAGES}",
+        lambda head: marked(head, *_MESSAGE_FIELDS) or marked(head, *_FACEBOOK_POST),
+        elsewhere="instagram",
     ),
     _read_facebook,
     Shape(
         "profile of Facebook",
         r"profile_information\.json",
-        lambda head: marked(head, ("profile_v2", "profile")),
+        fields("profile_v2 profile"),
     ),
     _facebook_owner,
+    Shape(
+        "file with an encrypted talk of Facebook",
+        r".+\.json",
+        lambda head: marked(head, *_ENCRYPTED_FIELDS),
+        elsewhere="instagram",
+    ),
     "facebook",
     _writers,
 )
@@ -339,30 +335,24 @@ def _instagram_owner(file: Source) -> list[str]:
     return [_said_in(_value(fields, (name,))) for name in ("Name", "Username")]
 
 
+_INSTAGRAM_POST = (
+    ("media", "string_map_data", "string_list_data", "label_values"),
+    ("creation_timestamp", "timestamp"),
+)
+
 instagram = _Meta(
-    (
-        Shape(
-            "JSON file with posts, comments or messages of Instagram",
-            r"posts_\d+\.json|reels\.json|archived_posts\.json"
-            rf"|(?:post|reels?|story)_comments(?:_\d+)?\.json|{_MESSAGES}",
-            lambda head: (
-                marked(head, *_MESSAGE_FIELDS)
-                or marked(
-                    head,
-                    ("media", "string_map_data", "string_list_data", "label_values"),
-                    ("creation_timestamp", "timestamp"),
-                )
-            ),
-            elsewhere="facebook",
-        ),
+    Shape(
+        "JSON file with posts, comments or messages of Instagram",
+        r"posts_\d+\.json|reels\.json|archived_posts\.json"
+        rf"|(?:post|reels?|story)_comments(?:_\d+)?\.json|{_MESSAGES}",
+        lambda head: marked(head, *_MESSAGE_FIELDS) or marked(head, *_INSTAGRAM_POST),
+        elsewhere="facebook",
     ),
     _read_instagram,
     Shape(
-        "profile of Instagram",
-        r"personal_information\.json",
-        lambda head: marked(head, ("profile_user",)),
+        "profile of Instagram", r"personal_information\.json", fields("profile_user")
     ),
     _instagram_owner,
-    "instagram",
-    _writers,
+    name="instagram",
+    writers=_writers,
 )

@@ -27,12 +27,13 @@ from personal_store.importers.structured import (
     Element,
     Row,
     beginning,
+    columns,
     content,
     elements,
+    fields,
     has_columns,
     listing,
     mapping,
-    marked,
     plain,
     rows,
     text,
@@ -145,25 +146,21 @@ def _writers(file: Source) -> Iterator[str]:
 
 
 linkedin = TalkService(
-    (
-        Shape(
-            "Shares.csv, Comments.csv or messages.csv of LinkedIn",
-            r"(?:shares|comments|messages|invitations)(?:\b|_\d).*\.csv"
-            r"|recommendations[ _]given.*\.csv",
-            lambda head: any(has_columns(head, *columns) for columns in _TABLES),
-        ),
+    Shape(
+        "Shares.csv, Comments.csv or messages.csv of LinkedIn",
+        r"(?:shares|comments|messages|invitations)(?:\b|_\d).*\.csv"
+        r"|recommendations[ _]given.*\.csv",
+        lambda head: any(has_columns(head, *columns) for columns in _TABLES),
     ),
     _read_linkedin,
     Shape(
         "Profile.csv of LinkedIn",
         r"profile.*\.csv",
-        lambda head: has_columns(
-            head, ("firstname",), ("lastname",), ("headline", "summary")
-        ),
+        columns("firstname", "lastname", "headline summary"),
     ),
     lambda file: [_person(row) for row in rows(file) if isinstance(row, Row)][:1],
-    "linkedin",
-    _writers,
+    name="linkedin",
+    writers=_writers,
 )
 
 
@@ -204,18 +201,10 @@ def _toot(element: Element) -> Document | str:
 
 
 mastodon = Service(
-    (
-        Shape(
-            "outbox.json of Mastodon",
-            r"outbox.*\.json",
-            lambda head: marked(head, ("orderedItems",)),
-        ),
-    ),
+    Shape("outbox.json of Mastodon", r"outbox.*\.json", fields("orderedItems")),
     lambda file: each(elements(file, "orderedItems"), _toot),
     Shape(
-        "actor.json of Mastodon",
-        r"actor\.json",
-        lambda head: marked(head, ("preferredUsername",), ("outbox",)),
+        "actor.json of Mastodon", r"actor\.json", fields("preferredUsername", "outbox")
     ),
     lambda file: [text(mapping(content(file)).get("id"))],
 )
@@ -269,22 +258,14 @@ def _reddit_owner(file: Source) -> Iterator[str]:
 
 
 reddit = Service(
-    (
-        Shape(
-            "posts.csv or comments.csv of Reddit",
-            r".*\.csv",
-            lambda head: has_columns(
-                head,
-                *(("id",), ("permalink",), ("subreddit",), ("body",)),
-                ("parent", "title"),
-            ),
-        ),
+    Shape(
+        "posts.csv or comments.csv of Reddit",
+        r".*\.csv",
+        columns("id", "permalink", "subreddit", "body", "parent title"),
     ),
     _read_reddit,
     Shape(
-        "statistics.csv of Reddit",
-        r"statistics\.csv",
-        lambda head: has_columns(head, ("statistic",), ("value",)),
+        "statistics.csv of Reddit", r"statistics\.csv", columns("statistic", "value")
     ),
     _reddit_owner,
 )
@@ -383,12 +364,8 @@ def _runs(written: str) -> list[Any] | None:
 
 
 youtube_comments = Service(
-    (
-        Shape(
-            "comments.csv of YouTube",
-            r".*\.csv",
-            lambda head: _columns(head) is not None,
-        ),
+    Shape(
+        "comments.csv of YouTube", r".*\.csv", lambda head: _columns(head) is not None
     ),
     _read_youtube,
 )
@@ -432,15 +409,12 @@ def _note(note: dict[str, Any]) -> Document | str:
 
 
 keep = Service(
-    (
-        Shape(
-            "note of Google Keep",
-            r".*\.json",
-            lambda head: marked(
-                head,
-                ("userEditedTimestampUsec", "createdTimestampUsec", "isTrashed"),
-                ("textContent", "listContent", "isArchived"),
-            ),
+    Shape(
+        "note of Google Keep",
+        r".*\.json",
+        fields(
+            "userEditedTimestampUsec createdTimestampUsec isTrashed",
+            "textContent listContent isArchived",
         ),
     ),
     _read_keep,

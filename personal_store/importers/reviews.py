@@ -28,11 +28,12 @@ from personal_store.importers.exports import (
 from personal_store.importers.structured import (
     Element,
     Row,
+    columns,
     content,
     elements,
+    fields,
     has_columns,
     mapping,
-    marked,
     number,
     plain,
     rows,
@@ -90,14 +91,10 @@ def _product(row: Row) -> str:
 
 
 amazon_reviews = Service(
-    (
-        Shape(
-            "CustomerReviews file of Amazon",
-            r".*CustomerReviews.*\.csv",
-            lambda head: has_columns(
-                head, _TEXT, (*_PRODUCT, *_ID), (*_STARS, *_TITLE)
-            ),
-        ),
+    Shape(
+        "CustomerReviews file of Amazon",
+        r".*CustomerReviews.*\.csv",
+        lambda head: has_columns(head, _TEXT, (*_PRODUCT, *_ID), (*_STARS, *_TITLE)),
     ),
     _read_amazon,
 )
@@ -125,14 +122,10 @@ def _app_review(element: Element) -> Document | str:
 
 
 google_play = Service(
-    (
-        Shape(
-            "Reviews.json of Google Play",
-            r".*\.json",
-            lambda head: marked(
-                head, ("review",), ("comment", "starRating"), ("document", "title")
-            ),
-        ),
+    Shape(
+        "Reviews.json of Google Play",
+        r".*\.json",
+        fields("review", "comment starRating", "document title"),
     ),
     lambda file: each(elements(file, "reviews"), _app_review),
 )
@@ -299,12 +292,10 @@ class _Library:
 # A rating of 0 means none. The day a book was added stands for the day of a review that
 # has no date of reading.
 goodreads = Service(
-    (
-        Shape(
-            "library export of Goodreads",
-            r".*\.csv",
-            lambda head: has_columns(head, ("bookid",), ("myreview",), ("title",)),
-        ),
+    Shape(
+        "library export of Goodreads",
+        r".*\.csv",
+        columns("bookid", "myreview", "title"),
     ),
     _Library(
         service="goodreads",
@@ -322,14 +313,10 @@ goodreads = Service(
 
 # Ratings are in quarter stars.
 storygraph = Service(
-    (
-        Shape(
-            "library export of StoryGraph",
-            r".*\.csv",
-            lambda head: has_columns(
-                head, ("readstatus",), ("review",), ("starrating",)
-            ),
-        ),
+    Shape(
+        "library export of StoryGraph",
+        r".*\.csv",
+        columns("readstatus", "review", "starrating"),
     ),
     _Library(
         service="storygraph",
@@ -346,9 +333,7 @@ storygraph = Service(
 )
 
 _FILMS = Shape(
-    "reviews.csv of Letterboxd",
-    r".*\.csv",
-    lambda head: has_columns(head, ("letterboxduri",), ("review",), ("name",)),
+    "reviews.csv of Letterboxd", r".*\.csv", columns("letterboxduri", "review", "name")
 )
 _TAKEN_BACK = (("deleted",), ("orphaned",))
 
@@ -374,7 +359,7 @@ def _account(file: Source) -> list[str]:
 
 
 letterboxd = _Letterboxd(
-    (_FILMS,),
+    _FILMS,
     _Library(
         service="letterboxd",
         review="review",
@@ -384,9 +369,7 @@ letterboxd = _Letterboxd(
         key=lambda row, _: (row.get("letterboxduri"), row.get("name"), row.get("year")),
     ).read_file,
     Shape(
-        "profile.csv of Letterboxd",
-        r"profile\.csv",
-        lambda head: has_columns(head, ("username",), ("datejoined",)),
+        "profile.csv of Letterboxd", r"profile\.csv", columns("username", "datejoined")
     ),
     _account,
 )

@@ -5,7 +5,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
@@ -148,6 +148,11 @@ def marked(head: bytes, *groups: tuple[str, ...]) -> bool:
     )
 
 
+def fields(*groups: str) -> Callable[[bytes], bool]:
+    """Tests for `marked`; of the names in one string any will do."""
+    return lambda head: marked(head, *(tuple(group.split()) for group in groups))
+
+
 def elements(source: Source, *names: str) -> Iterator[Element | ImportFailure]:
     """The objects of the list that a file is, or that it holds under one of the names.
 
@@ -220,6 +225,11 @@ def has_columns(head: bytes, *groups: tuple[str, ...]) -> bool:
         return False
     names = {plain(name) for name in row}
     return all(names.intersection(group) for group in groups)
+
+
+def columns(*groups: str) -> Callable[[bytes], bool]:
+    """Tests for `has_columns`; of the names in one string any will do."""
+    return lambda head: has_columns(head, *(tuple(group.split()) for group in groups))
 
 
 def beginning(head: bytes) -> list[list[str]]:

@@ -521,7 +521,7 @@ def _title(file: Source) -> str:
 
 
 whatsapp = TalkService(
-    (Shape("exported WhatsApp chat", r".*\.txt", is_chat),),
+    Shape("exported WhatsApp chat", r".*\.txt", is_chat),
     _read_file,
     name="whatsapp",
     writers=lambda file: Chat.of(file).writers.elements(),

@@ -43,6 +43,7 @@ from personal_store.importers.exports import (
 from personal_store.importers.structured import (
     Element,
     elements,
+    fields,
     listing,
     mapping,
     marked,
@@ -335,20 +336,16 @@ class _Archive(Service):
 
 
 x_archive = _Archive(
-    (
-        Shape(
-            "tweets.js of an X archive",
-            # Files with "headers" in their name hold no texts.
-            r"(?:tweets?|community-tweets?|note-tweets?)(?:-part\d+)?\.js"
-            r"|direct-messages?(?:-group)?(?:-part\d+)?\.js",
-            lambda head: marked(head, ("tweet", "noteTweet", _TALK)),
-        ),
+    Shape(
+        "tweets.js of an X archive",
+        # Files with "headers" in their name hold no texts.
+        r"(?:tweets?|community-tweets?|note-tweets?)(?:-part\d+)?\.js"
+        r"|direct-messages?(?:-group)?(?:-part\d+)?\.js",
+        lambda head: marked(head, ("tweet", "noteTweet", _TALK)),
     ),
     lambda _: iter(()),
     Shape(
-        "account.js of an X archive",
-        r"(?:account|manifest)\.js",
-        lambda head: marked(head, ("accountId",)),
+        "account.js of an X archive", r"(?:account|manifest)\.js", fields("accountId")
     ),
     _owner,
 )
