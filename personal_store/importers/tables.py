@@ -9,7 +9,7 @@ import io
 import json
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -20,9 +20,15 @@ from personal_store.cleaning.markup import own_text
 from personal_store.errors import SourceError
 from personal_store.files.files import Source
 from personal_store.files.sources import ends_with, locate
-from personal_store.importers.exports import is_gone
+from personal_store.importers.exports import WITHOUT_TEXT, digest, is_gone, placed
 from personal_store.importers.service_files import keep_out
-from personal_store.importers.structured import array_values, plain
+from personal_store.importers.structured import (
+    array_values,
+    mapping,
+    number,
+    plain,
+    text,
+)
 from personal_store.reading.letters import MAX_STORED, unpack
 from personal_store.records import (
     KINDS,
@@ -184,17 +190,25 @@ def _number(value: Any) -> float | None:
         return None
 
 
-_DELIMITERS = ",;\t|"
-_LONGEST_FIELD = 16 * 1024 * 1024
-_SAMPLE_BYTES = 1024 * 1024
+Entry = tuple[int, str, Row | str]
+"""Position behind it, place in words, and fields or the reason why there are none."""
 
 
-class _Csv:
-    """CSV files of any service."""
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """Files with a text in each row or entry."""
+
+    what: str
+    suffixes: tuple[str, ...]
+    entries: Callable[[Source], Iterator[Entry]]
+    sample: Callable[[Source], tuple[list[str], list[Row]]]
+    """Names of the columns and the first rows; raises SourceError if it is none."""
+    is_certain: Callable[[Source], bool] = lambda _: False
+    """Whether the file names the writer of each text."""
 
     def sources(self, path: Path) -> list[Source]:
-        """The file itself, or every .csv in a folder or zip."""
-        return keep_out(path, locate(path, ends_with(".csv", ".tsv"), "CSV file"))
+        """The file itself, or every such file in a folder or archive."""
+        return keep_out(path, locate(path, ends_with(*self.suffixes), self.what))
 
     def recognises(self, source: Source) -> bool:
         """Whether one of its columns is clearly the text."""
@@ -206,77 +220,87 @@ class _Csv:
 
     def names(self, source: Source) -> list[str]:
         """The names of its columns."""
-        return _csv_names(_beginning(source))
+        return self.sample(source)[0]
 
     def columns(self, source: Source, mapping: Mapping[str, str]) -> Columns:
-        """Which column holds what, as told and as guessed from the first rows."""
-        text = _beginning(source)
-        header = _csv_names(text)
-        rows = (
-            row for row, _ in islice(_csv_rows(text), SAMPLE) if isinstance(row, list)
-        )
-        sample = [dict(zip(header, row, strict=False)) for row in rows]
-        return Columns.choose(header, sample, mapping)
+        """Which column holds what, as given and as guessed from the first rows."""
+        return Columns.choose(*self.sample(source), mapping)
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Item]:
         """One document per row."""
         chosen = self.columns(source, options.mapping)
-        text = _csv_text(source, source.whole())
-        header = _csv_names(text)
-        lines = 1 + text.count("\n") + text.count("\r")
-        for row, line in _csv_rows(text):
-            position = min(source.size, source.size * line // lines)
-            where = f"{source.name}, line {line}"
+        for position, where, entry in self.entries(source):
             if position <= options.start:
                 continue
-            if isinstance(row, csv_lines.Error):
-                yield ImportFailure(position, where, str(row))
-            elif len(row) > len(header):
-                reason = f"it has {len(row)} fields, the first line has {len(header)}"
-                yield ImportFailure(position, where, reason)
-            elif any(row):
-                yield chosen.document(dict(zip(header, row, strict=False)), position)
+            if isinstance(entry, str):
+                yield ImportFailure(position, where, entry)
+            elif is_exported(entry):
+                yield exported_item(entry, position, where)
+            else:
+                yield chosen.document(_flat(entry), position)
 
 
-def _beginning(source: Source) -> str:
-    """The first lines of a table, enough to see its columns."""
-    data = source.head(_SAMPLE_BYTES)
-    if len(data) == _SAMPLE_BYTES:
-        data = data[: data.rfind(b"\n") + 1] or data
-    return _csv_text(source, data)
+_DELIMITERS = ",;\t|"
+_LONGEST_FIELD = 16 * 1024 * 1024
+_SAMPLE_BYTES = 1024 * 1024
+_WIDE = (b"\xff\xfe", b"\xfe\xff")
 
 
-def _csv_text(source: Source, data: bytes) -> str:
-    if b"\0" in data[:4096] and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise SourceError(f"{source.name} is not a CSV file: it is not text.")
-    utf16 = data.startswith((b"\xff\xfe", b"\xfe\xff"))
-    return decode(data, "utf-16" if utf16 else "")
-
-
-def _csv_names(text: str) -> list[str]:
-    return [name.strip() for name in next(_reader(text), [])]
-
-
-def _csv_rows(text: str) -> Iterator[tuple[list[str] | csv_lines.Error, int]]:
-    """Every row after the first with the number of its last line."""
-    reader = _reader(text)
-    next(reader, None)
+def _csv_entries(source: Source) -> Iterator[Entry]:
+    text = _csv_text(source, source.whole())
+    lines = 1 + text.count("\n") + text.count("\r")
+    reader = _csv_reader(text)
+    header = _csv_header(reader)
     while True:
+        entry: Row | str = ""
         try:
             row = next(reader)
         except StopIteration:
             return
         except csv_lines.Error as error:
-            yield error, reader.line_num
+            entry = str(error)
         else:
-            yield row, reader.line_num
+            entry = dict(zip(header, row, strict=False))
+            if len(row) > len(header):
+                entry = f"it has {len(row)} fields, the first line has {len(header)}"
+            elif not any(row):
+                continue
+        position = min(source.size, source.size * reader.line_num // lines)
+        yield position, f"{source.name}, line {reader.line_num}", entry
 
 
-def _reader(text: str) -> Any:
+def _csv_sample(source: Source) -> tuple[list[str], list[Row]]:
+    data = source.head(_SAMPLE_BYTES)
+    if len(data) == _SAMPLE_BYTES:
+        data = data[: data.rfind(b"\n") + 1] or data
+    reader = _csv_reader(_csv_text(source, data))
+    header, found = _csv_header(reader), list[Row]()
+    while len(found) < SAMPLE:
+        try:
+            found.append(dict(zip(header, next(reader), strict=False)))
+        except StopIteration:
+            break
+        except csv_lines.Error:
+            continue
+    return header, found
+
+
+def _csv_text(source: Source, data: bytes) -> str:
+    wide = data.startswith(_WIDE)
+    if b"\0" in data[:4096] and not wide:
+        raise SourceError(f"{source.name} is not a CSV file: it is not text.")
+    return decode(data, "utf-16" if wide else "")
+
+
+def _csv_reader(text: str) -> Any:
     csv_lines.field_size_limit(_LONGEST_FIELD)
     header = text.partition("\n")[0]
     delimiter = max(_DELIMITERS, key=header.count)
     return csv_lines.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+
+
+def _csv_header(reader: Any) -> list[str]:
+    return [name.strip() for name in next(reader, [])]
 
 
 MARK = "specsteer"
@@ -289,7 +313,7 @@ def is_exported(value: Any) -> bool:
     return isinstance(value, dict) and value.get(MARK) == EXPORTED
 
 
-def exported_item(value: dict[str, Any], position: int, where: str) -> Item:
+def exported_item(value: Row, position: int, where: str) -> Item:
     """The record in a line, with nothing lost; a failure if somebody damaged it."""
     try:
         raw = None if value["raw"] is None else base64.b64decode(value["raw"])
@@ -335,100 +359,61 @@ _TELEGRAM = re.compile(
 """Of a chat, an older one, and an export of all of them."""
 
 
-class _Jsonl:
-    """JSON lines, or one JSON list."""
-
-    def sources(self, path: Path) -> list[Source]:
-        """The file itself, or every .jsonl in a folder or zip."""
-        return keep_out(
-            path, locate(path, ends_with(".jsonl", ".ndjson"), "JSON lines file")
-        )
-
-    def recognises(self, source: Source) -> bool:
-        """Whether one of its fields is clearly the text."""
-        try:
-            self.columns(source, {})
-        except SourceError:
-            return False
-        return True
-
-    def is_certain(self, source: Source) -> bool:
-        """Whether it is an export of a store, which names the writer of each text."""
-        try:
-            return all(
-                is_exported(value) for _, _, value in islice(_values(source), SAMPLE)
-            )
-        except SourceError:
-            return False
-
-    def names(self, source: Source) -> list[str]:
-        """The names of the fields in its first entries."""
-        return _names(_sample(source))
-
-    def columns(self, source: Source, mapping: Mapping[str, str]) -> Columns:
-        """Which field holds what, as told and as guessed from the first entries."""
-        sample = _sample(source)
-        return Columns.choose(_names(sample), sample, mapping)
-
-    def read(self, source: Source, options: ReadOptions) -> Iterator[Item]:
-        """One document per object."""
-        chosen = self.columns(source, options.mapping)
-        for position, number, value in _values(source):
-            if position <= options.start:
-                continue
-            where = f"{source.name}, entry {number}"
-            if is_exported(value):
-                yield exported_item(value, position, where)
-            elif isinstance(value, dict):
-                yield chosen.document(_flat(value), position)
-            else:
-                reason = value if isinstance(value, str) else "it is not an object"
-                yield ImportFailure(position, where, reason)
+def _json_entries(source: Source) -> Iterator[Entry]:
+    """Those of JSON lines, or of one JSON list."""
+    for count, (position, value) in enumerate(_json_values(source), 1):
+        reason = value if isinstance(value, str) else "it is not an object"
+        where = f"{source.name}, entry {count}"
+        entry = value if isinstance(value, dict) else reason
+        yield min(position, source.size), where, entry
 
 
-def _sample(source: Source) -> list[dict[str, Any]]:
+def _json_values(source: Source) -> Iterator[tuple[int, Any]]:
+    """(position, value) of each entry; a broken line is a sentence."""
+    with source.open() as stream:
+        if _is_list(source):
+            yield from array_values(stream, source.name)
+            return
+        position = 0
+        for line in stream:
+            position += len(line)
+            if line.strip():
+                try:
+                    value = json.loads(decode(line))
+                except (ValueError, RecursionError) as error:
+                    value = f"it is not JSON: {error}"
+                yield position, value
+
+
+def _is_list(source: Source) -> bool:
+    return source.head(64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+
+
+def _json_sample(source: Source) -> tuple[list[str], list[Row]]:
     if _TELEGRAM.search(source.head()):
         raise SourceError(
             f"{source.name} is a chat of Telegram, in which others write too: there is "
             "no importer for it."
         )
-    found = islice(_values(source), SAMPLE)
-    sample = [_flat(value) for _, _, value in found if isinstance(value, dict)]
+    found = islice(_json_values(source), SAMPLE)
+    sample: list[Row] = [_flat(value) for _, value in found if isinstance(value, dict)]
     if not sample:
         raise SourceError(
             f"{source.name} is not a JSON lines file: none of its first lines is an "
             'object such as {"text": "..."}.'
         )
-    return sample
+    return list(dict.fromkeys(name for row in sample for name in row)), sample
 
 
-def _names(sample: Sequence[Mapping[str, Any]]) -> list[str]:
-    return list(dict.fromkeys(name for row in sample for name in row))
+def _is_store_export(source: Source) -> bool:
+    try:
+        found = islice(_json_values(source), SAMPLE)
+        return all(is_exported(value) for _, value in found)
+    except SourceError:
+        return False
 
 
-def _values(source: Source) -> Iterator[tuple[int, int, Any]]:
-    """(position, number, value) of each entry; a broken one is a sentence."""
-    if source.head(64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
-        with source.open() as stream:
-            for number, (position, value) in enumerate(
-                array_values(stream, source.name), 1
-            ):
-                yield min(position, source.size), number, value
-        return
-    position = 0
-    with source.open() as stream:
-        for number, line in enumerate(stream, 1):
-            position += len(line)
-            if not line.strip():
-                continue
-            try:
-                value = json.loads(decode(line))
-            except (ValueError, RecursionError) as error:
-                value = f"it is not JSON: {error}"
-            yield position, number, value
-
-
-def _flat(value: dict[str, Any], depth: int = 1) -> dict[str, Any]:
+def _flat(value: Row, depth: int = 1) -> dict[str, Any]:
     """Fields of nested objects under dotted names, as in user.name."""
     fields: dict[str, Any] = {}
     for name, inner in value.items():
@@ -439,6 +424,18 @@ def _flat(value: dict[str, Any], depth: int = 1) -> dict[str, Any]:
             fields[name] = inner
     return fields
 
+
+csv = _Table("CSV file", (".csv", ".tsv"), _csv_entries, _csv_sample)
+jsonl = _Table(
+    "JSON lines file",
+    (".jsonl", ".ndjson"),
+    _json_entries,
+    _json_sample,
+    _is_store_export,
+)
+
+
+# Profiles of the LaMP and LongLaMP benchmarks as a history of one's own.
 
 # In the order of preference; `description` is the user's in LongLaMP's reviews only
 # beside a longer text, in LaMP-2 it is the plot of a film.
@@ -451,17 +448,15 @@ _IDS = ("user_id", "user", "reviewer", "reviewerId", "author", "name", "id")
 
 
 class _Lamp:
-    """Profiles of the LaMP and LongLaMP benchmarks as a history of one's own."""
+    """Files of questions with profiles."""
 
     def sources(self, path: Path) -> list[Source]:
         """The file itself, or every file of questions with profiles below a folder."""
-        return locate(
-            path,
-            lambda file: (
-                ends_with(".json", ".jsonl")(file) and b'"profile"' in file.head()
-            ),
-            "LaMP file with profiles",
-        )
+
+        def wanted(file: Source) -> bool:
+            return ends_with(".json", ".jsonl")(file) and b'"profile"' in file.head()
+
+        return locate(path, wanted, "LaMP file with profiles")
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Item]:
         """One document per text of a profile, of all users or of `--map user=ID`.
@@ -471,95 +466,59 @@ class _Lamp:
         user = options.mapping.get("user", "")
         users: dict[str, None] = {}
         before = 0
-        for after, entry in _lamp_entries(source):
+        for after, entry in _json_values(source):
+            if isinstance(entry, str) and not _is_list(source):
+                raise SourceError(f"{source.name} is not JSON: {entry}.")
             if user and user not in users:
                 users[_user(entry)] = None
             if after > options.start:
-                yield from _lamp_items(
-                    source, entry, user, before, min(after, source.size)
-                )
+                end = min(after, source.size)
+                yield from _lamp_items(source, entry, user, before, end)
             before = after
         if user and user not in users:
             some = ", ".join(islice(filter(None, users), _SHOWN)) or "nobody"
             raise SourceError(f"{source.name} has no user '{user}'; it has: {some}.")
 
 
-def _lamp_entries(source: Source) -> Iterator[tuple[int, Any]]:
-    """(position behind it, entry), of a JSON list or of JSON lines."""
-    with source.open() as stream:
-        if stream.read(64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
-            stream.seek(0)
-            yield from array_values(stream, source.name)
-            return
-        stream.seek(0)
-        position = 0
-        for line in stream:
-            position += len(line)
-            if line.strip():
-                try:
-                    entry = json.loads(line)
-                except (ValueError, RecursionError) as error:
-                    reason = f"{source.name} is not JSON: {error}."
-                    raise SourceError(reason) from error
-                yield position, entry
-
-
 def _lamp_items(
     source: Source, entry: Any, user: str, before: int, after: int
 ) -> Iterator[Item]:
-    profile = entry.get("profile") if isinstance(entry, dict) else None
-    if not isinstance(profile, list):
-        yield ImportFailure(
-            after, f"{source.name}, byte {after:,}", "it has no profile"
-        )
-        return
+    profile = mapping(entry).get("profile")
     who = _user(entry)
-    if user and who != user:
+    if not isinstance(profile, list):
+        where = f"{source.name}, byte {after:,}"
+        yield ImportFailure(after, where, "it has no profile")
+    elif user and who != user:
         yield Skipped(after, "of other users")
-        return
-    for number, item in enumerate(profile, 1):
-        yield _lamp_text(who, item, after if number == len(profile) else before)
+    else:
+        for count, item in enumerate(profile, 1):
+            position = after if count == len(profile) else before
+            yield placed(_lamp_text(who, mapping(item)), position)
 
 
-def _lamp_text(user: str, item: Any, position: int) -> Item:
-    fields = item if isinstance(item, dict) else {}
-    name = next((name for name in _TEXTS if _said(fields, name)), "")
+def _lamp_text(user: str, fields: dict[str, Any]) -> Document | str:
+    said = {name: text(fields.get(name)).strip() for name in (*_TEXTS, *_TITLES)}
+    name = next((name for name in _TEXTS if said[name]), "")
     if not name:
-        return Skipped(position, "without text")
-    text = tidy(_said(fields, name))[:MAX_STORED]
-    titles = (_said(fields, title) for title in _TITLES if title != name)
-    rating = _rating(fields)
-    same = json.dumps([user, str(fields.get("id", "")), text])
+        return WITHOUT_TEXT
+    body = tidy(said[name])[:MAX_STORED]
+    titles = (said[title] for title in _TITLES if title != name)
+    ratings = (number(fields.get(name)) for name in _RATINGS)
+    rating = next((found for found in ratings if found is not None), None)
     return Document(
-        position=position,
-        key="lamp:" + hashlib.sha256(same.encode()).hexdigest(),
+        *(0, digest("lamp", user, str(fields.get("id", "")), body)),
         kind="review" if rating is not None else "note",
-        text=text,
+        text=body,
         title=tidy(next(filter(None, titles), "")),
         sent_at=parse_date(fields.get("date")),
         rating=rating,
-        cleaning=VERSION,
     )
 
 
 def _user(entry: Any) -> str:
     """Whose profile an entry holds: in LaMP each question has a user of its own."""
-    fields = entry if isinstance(entry, dict) else {}
+    fields = mapping(entry)
     return next((str(fields[name]) for name in _IDS if fields.get(name)), "")
 
 
-def _said(fields: dict[str, Any], name: str) -> str:
-    value = fields.get(name)
-    return value.strip() if isinstance(value, str) else ""
-
-
-def _rating(fields: dict[str, Any]) -> float | None:
-    for name in _RATINGS:
-        try:
-            return float(fields[name])
-        except (KeyError, TypeError, ValueError):
-            continue
-    return None
-
-
-csv, jsonl, lamp = _Csv(), _Jsonl(), _Lamp()
+lamp = _Lamp()
