@@ -23,7 +23,7 @@ __all__ = [
     "normalised",
 ]
 
-VERSION = 10
+VERSION = 12
 """Grows by two with every change of the rules; stored beside each text they made.
 
 The odd number above it says that the text was compared with the thread as well.

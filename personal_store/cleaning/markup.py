@@ -140,7 +140,8 @@ _MARKERS = tuple(
 _HIDING = (
     *("display:none", "visibility:", "mso-hide", "opacity:0", "font-size:0", "font:0"),
     *("font-size:1p", "height:0", "width:0", "-999", "clip:", "transparent", "scale"),
-    *("background", "bgcolor", "hidden", "white", "#f", "(25", "hsl", ",0)", "snow"),
+    *("background", "bgcolor", "hidden", "color:rgb", "color:hsl", "color:snow"),
+    *(f"color{mark}{pale}" for mark in (":", "=", '="', "='") for pale in ("#f", "w")),
 )
 _TINY = re.compile(r"(?:0?\.\d+|1|1\.0+)(?:px|pt)|0+(?:\.0+)?(?:px|pt|r?em|%)?")
 _ZERO = re.compile(r"0+(?:\.0+)?(?:px|pt|r?em|%)?")
