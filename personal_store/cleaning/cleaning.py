@@ -142,7 +142,7 @@ def _without_gaps(lines: list[str]) -> list[str]:
 
 
 def _has_no_gaps(lines: list[str]) -> bool:
-    """The common case, told without a look at each line."""
+    """Whether no gap is too wide, without a look at each line."""
     if not lines or not lines[0] or not lines[-1] or any(map(str.isspace, lines)):
         return not lines
     return "\n\n\n" not in "\n".join(lines)

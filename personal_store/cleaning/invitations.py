@@ -1,9 +1,9 @@
 """What programs for meetings put into a mail: links, ids, passcodes, numbers to dial.
 
 Teams, Zoom, Meet, Webex and their like write a block above or below somebody's words,
-calendars one around them. A block is told by shape, whatever its language: at least two
-of a link to join, an id, a passcode and a number with a code to dial, or one of them
-under a heading that names the program. A link alone may be somebody's own.
+calendars one around them. A block is recognised by shape, whatever its language: at
+least two of a link to join, an id, a passcode and a number with a code to dial, or one
+of them under a heading that names the program. A link alone may be somebody's own.
 """
 
 import re

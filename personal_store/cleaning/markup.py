@@ -167,7 +167,7 @@ _NAMED_COLORS = {
 }
 _WHITE, _TRANSPARENT = "ffffff", "transparent"
 _ALIKE = 12
-"""By how much each third of two colours differs at most that nobody tells apart."""
+"""By how much each third of two colours differs at most that look alike."""
 _MAY_STYLE = re.compile(
     "display|mso-hide|opacity|overflow|position|indent|color|background|font|visib|scale",
     re.IGNORECASE,
@@ -500,7 +500,7 @@ def _cut_quotes(tree: LexborHTMLParser) -> list[str]:
         for node in tree.css(_QUOTES):
             node.decompose()
     # Gmail's reply block, if no quote inside says what in it is quoted. A forwarded
-    # message stands in it with a line of dashes above, which lines tell.
+    # message stands in it with a line of dashes above, which the lines show.
     for _ in range(_MAX_BARE):
         for block in tree.css("div.gmail_quote, div.gmail_quote_container"):
             inner = block.html or ""

@@ -111,7 +111,7 @@ _STAMP = re.compile(
 )
 _ENDS_WITH_TIME = re.compile(r"\d[:.]\d{2}(?: ?[ap]\.?m\.?)?(?: [a-z]{2,5})?\W*$")
 _STAMP_WORDS = 9  # before the date: a name, an address, a word for 'on'
-_STAMP_LINE = 120  # characters of a line that tells who wrote, and when
+_STAMP_LINE = 120  # characters of a line that says who wrote, and when
 _ABOVE = 6  # lines from the date of such a heading to its headers
 _REPLY_ABOVE = re.compile(rf"^\W*\w?.{{0,60}}(?:{phrases.REPLY_ABOVE})\W*$")
 _GROUPWISE = re.compile(r"^>>> ?[^>\s]")
@@ -169,7 +169,7 @@ def introduction(lines: list[str], end: int) -> int:
     if not _may_end(lines[end]):
         return 0
     widths: list[int] = []
-    told: list[int] = []  # of which a date or an address tells
+    dated: list[int] = []  # with a date or an address
     full: list[int] = []  # and both
     torn = TORN_END.match(lines[end]) is not None
     for width in range(1, _MOST_LINES + 1 + torn):
@@ -182,11 +182,11 @@ def introduction(lines: list[str], end: int) -> int:
         if introduces(joined):
             widths.append(width)
             if MAIL.search(joined) or is_dated(joined):
-                told.append(width)
+                dated.append(width)
             if MAIL.search(joined) and is_dated(joined):
                 full.append(width)
     said = [width for width in widths if _START.match(lines[end - width + 1])]
-    width = max(said) if said else min(full or told or widths, default=0)
+    width = max(said) if said else min(full or dated or widths, default=0)
     while width and width + 1 in widths and _was_wrapped(lines, end - width, end):
         width += 1
     return width
@@ -195,7 +195,7 @@ def introduction(lines: list[str], end: int) -> int:
 def _was_wrapped(lines: list[str], index: int, end: int) -> bool:
     """Whether the first word of the next line did not fit into this one any more.
 
-    What fits is told by the longest of the lines below it, up to `end`.
+    What fits is measured by the longest of the lines below it, up to `end`.
     """
     line, below = lines[index].rstrip(), lines[index + 1]
     dated = _ENDS_IN_DATE.search(line, max(0, len(line) - 8)) and DATE.search(line)
@@ -294,10 +294,10 @@ def tail_start(lines: list[str], index: int) -> int | None:
     for above in reversed(range(max(0, index - _ABOVE), index)):
         line = lines[above]
         letterhead = line[:1] == "\t" and len(line.split()) < 8
-        told = above == index - 1 and _tells_who_wrote(lines, above)
+        said = above == index - 1 and _tells_who_wrote(lines, above)
         sent = _SENT.match(line) and is_dated(line)  # 'Sent: Monday, 3 May 2024 12:30'
         known = sent or _ORIGINAL.match(line.strip())
-        if letterhead or told or known or _only_says_who(line):
+        if letterhead or said or known or _only_says_who(line):
             start = above
         elif line.strip():
             break
@@ -488,7 +488,7 @@ def _tells_who_wrote(lines: list[str], index: int) -> bool:
 
 
 def _is_unknown_block(lines: list[str], index: int) -> bool:
-    """Headers in a language without a list: an address and a date tell them."""
+    """Headers in a language without a list: an address and a date show them."""
     if not _ANY_LABEL.match(lines[index]):
         return False
     block = list(takewhile(_ANY_LABEL.match, lines[index : index + 8]))
@@ -519,8 +519,8 @@ def _block(lines: list[str], index: int) -> list[str]:
 def drop_quotes(lines: list[str], is_tagline: Callable[[str], bool]) -> list[str]:
     """The lines without quotes, their introductions and everything forwarded.
 
-    `is_tagline` tells lines such as 'Sent from my iPhone': an introduction below one of
-    them needs no other sign.
+    `is_tagline` recognises lines such as 'Sent from my iPhone': an introduction below
+    one of them needs no other sign.
     """
     text = "\n".join(lines)
     # Lines that hold something without which no rule matches. One search of the whole
@@ -568,8 +568,8 @@ def drop_quotes(lines: list[str], is_tagline: Callable[[str], bool]) -> list[str
 def _foreign_from(
     lines: list[str], bare: list[str], index: int, is_tagline: Callable[[str], bool]
 ) -> tuple[int, bool] | None:
-    """Where the words of others begin that this line tells of, and whether they go on
-    to the end; None if it tells of none."""
+    """Where the words of others begin that this line announces, and whether they go
+    on to the end; None if it announces nothing."""
     if introduces_marked_headers(bare, index):
         return index, False
     start = tail_start(bare, index)

@@ -148,7 +148,7 @@ def cut_footers(lines: list[str], goodbye: Callable[[list[str]], int]) -> list[s
     """The lines before the first notice or list footer at the end of a message.
 
     No machine writes above the line at which the writer says goodbye; `goodbye` finds
-    it, and is only asked where something would be cut.
+    it, and is only asked if something would be cut.
     """
     cut = len(lines)
     for start, end in _paragraphs_from_below(lines):
@@ -261,7 +261,7 @@ def _paragraphs_from_below(lines: list[str]) -> Iterator[tuple[int, int]]:
 
 
 def _footer_at(lines: list[str], start: int, end: int, text: str) -> int | None:
-    """Where in this paragraph a footer begins; None if there is none."""
+    """Where in this paragraph a footer begins; None if absent."""
     for index, line in enumerate(lines[start:end], start):
         if (
             line[:1] in _RULE_SIGNS
@@ -287,7 +287,7 @@ def _footer_at(lines: list[str], start: int, end: int, text: str) -> int | None:
 
 
 def _has_link(text: str) -> bool:
-    """The pattern alone is slow where there is none."""
+    """The pattern alone is slow in a text without a link."""
     return any(map(text.__contains__, _LINK_SIGNS)) and bool(_LINK.search(text))
 
 
@@ -338,7 +338,7 @@ def drop_signature(lines: list[str]) -> list[str]:
 
 
 def _goodbye(lines: list[str]) -> int:
-    """The last line with a sign-off and a name below it; 0 if there is none."""
+    """The last line with a sign-off and a name below it; 0 if absent."""
     for index in reversed(range(max(1, len(lines) - _FOOTER_LINES), len(lines) - 1)):
         if _after_sign_off(lines, index) is not None and not lines[index - 1].strip():
             following = _next(lines, index + 1)
@@ -499,9 +499,9 @@ def _name_above_contacts(lines: list[str]) -> int | None:
         below = [line for line in lines[index + 1 :] if line.strip()]
         own = next((i for i, line in enumerate(below) if _is_postscript(line)), None)
         block = below[:own]
-        told = _evidence(block)
-        told += bool(told) and _is_fuller_name(block, lines[index])
-        if (told < 2 and not card) or not _reaches_somebody(block):
+        signs = _evidence(block)
+        signs += bool(signs) and _is_fuller_name(block, lines[index])
+        if (signs < 2 and not card) or not _reaches_somebody(block):
             continue
         if card:
             return index - 1

@@ -73,7 +73,7 @@ class Shape:
     """How to tell the files of a service from others."""
 
     what: str
-    """What to call such a file when there is none."""
+    """What to call such a file in a refusal."""
     names: str
     """Pattern for the base name; ignored for a file that is given by itself."""
     shaped: Callable[[bytes], bool]
@@ -111,7 +111,7 @@ class Service:
         A file given by itself may have any name, but not any content.
 
         Raises:
-            SourceError: there are none.
+            SourceError: no such file exists.
             SeveralOwnersError: they are of several people.
         """
         what = self.texts.what
@@ -232,7 +232,7 @@ def each(
 
 
 def placed(item: Document | str, position: int) -> Document | Skipped:
-    """A document, or the reason why there is none, with its position."""
+    """A document, or the reason why it is left out, with its position."""
     if isinstance(item, str):
         return Skipped(position, item)
     return replace(item, position=position, cleaning=VERSION)

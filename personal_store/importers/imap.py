@@ -184,7 +184,7 @@ def _number(session: imaplib.IMAP4, name: str) -> int:
     _, values = session.response(name)
     value = values[-1] if values else None
     if not isinstance(value, bytes) or not value.isdigit():
-        raise SourceError(f"The server does not tell its {name}, which is needed.")
+        raise SourceError(f"The server does not say its {name}, which is needed.")
     return int(value)
 
 

@@ -102,7 +102,7 @@ class _Messages:
     wanted: Wanted
     message_of: Callable[[Source], bytes | str]
     """The message in a file, or the reason why it is skipped; raises SourceError if it
-    is none."""
+    is absent."""
     folder_of: Callable[[Source], str] = lambda _: ""
     head_of: Callable[[Source], bytes] = Source.head
     check: Callable[[Source], None] = lambda _: None
@@ -156,7 +156,7 @@ def _check_single(file: Source) -> None:
 
 
 # Maildir, as Dovecot, mutt, offlineimap and mbsync keep it: the flags are ":2,FS" as
-# the format says; "!2," or ";2," where a file name cannot hold a colon.
+# the format says; "!2," or ";2," if a file name cannot hold a colon.
 _MAILDIR_FLAGS = re.compile(r"[:!;]2,([A-Za-z]*)$")
 _REASONS = {"T": "in the trash", "D": "drafts"}
 _FOREIGN = re.compile(r"\.(?:msf|dat|db|lock|lst)$|^(?:dovecot|\.)", re.IGNORECASE)

@@ -171,8 +171,8 @@ def _participants(talk: dict[str, Any]) -> list[str]:
 
 # Facebook: your_posts*.json, those in groups, comments, and message_N.json of all
 # talks. Encrypted talks come in an export of their own, one file for each, called after
-# the other person and a number, so these are told by their fields. What others wrote on
-# the owner's page is in files of another name and not read.
+# the other person and a number, so these are recognised by their fields. What others
+# wrote on the owner's page is in files of another name and not read.
 
 _FACEBOOK_LISTS = (
     *("group_posts_v2", "comments_v2", "group_comments_v2", "posts_v2", "comments"),

@@ -47,7 +47,7 @@ from personal_store.text.dates import parse_date
 # names: the owner's stands in Profile.csv, else --me says it; messages by others are
 # kept as theirs. Of Invitations.csv those are read that went out. Recommendations that
 # were given and those that were received have the same columns, so only the name of the
-# file tells them apart.
+# file distinguishes them.
 
 _SHARES = (("sharecommentary",), ("sharelink", "date"))
 _COMMENTS = (("link",), ("message",), ("date",))
@@ -55,7 +55,7 @@ _MESSAGES = (("conversationid",), ("from",), ("content",))
 _INVITATIONS = (("message",), ("direction",), ("sentat",))
 _RECOMMENDATIONS = (("firstname",), ("text",), ("status", "creationdate"))
 _TABLES = (_SHARES, _COMMENTS, _MESSAGES, _INVITATIONS, _RECOMMENDATIONS)
-"""Columns that tell the tables apart: at least one of each group."""
+"""Columns by which a table is recognised: at least one of each group."""
 _YES = frozenset({"yes", "true", "1"})
 _GIVEN = re.compile(r"recommendations[ _]given", re.IGNORECASE)
 
@@ -275,7 +275,7 @@ reddit = Service(
 # runs under "takeoutSegments" until June 2024, since then the runs alone with commas
 # between them; in English plain text is taken as well. The names of the columns, like
 # that of the file, are in the person's language: those in English are known, else the
-# columns are told by what is in them and by their order, the same in all languages.
+# columns are found by what is in them and by their order, the same in all languages.
 
 _CHANNEL = re.compile(r"UC[\w-]{22}")
 _COLUMNS = range(6, 13)
@@ -372,8 +372,8 @@ youtube_comments = Service(
 
 
 # Google Keep: one JSON file per note from Takeout. The folder and the files have names
-# in the person's language, so a note is told by its fields. Notes shared with others
-# are left out: others may have written in them. Exports until 2021 have no date of
+# in the person's language, so a note is recognised by its fields. Notes shared with
+# others are left out: they may have written in them. Exports until 2021 have no date of
 # creation; there the date of the last change counts, and a note that is changed later
 # is another note.
 

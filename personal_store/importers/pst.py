@@ -65,7 +65,7 @@ class Place:
 
 @contextmanager
 def opened(source: Source) -> Iterator[Any]:
-    """An archive, open; raises SourceError if it is none or libpff is missing."""
+    """An archive, open; raises SourceError if it is invalid or libpff is missing."""
     try:
         library = importlib.import_module("pypff")
     except ImportError as error:
@@ -115,7 +115,7 @@ def kind_of(message: Any) -> str:
 def raw_mail(message: Any, *, with_bodies: bool = True) -> bytes:
     """The message as it would have been sent, without attachments.
 
-    Raises one of FAULTS where libpff cannot read it.
+    Raises one of FAULTS if libpff cannot read it.
     """
     headers = storable(_said(message.transport_headers))
     top = _own_headers(headers) if headers.strip() else _made_headers(message)
@@ -222,7 +222,7 @@ def _is_search(folder: Any) -> bool:
 
 
 def _tried(thing: Any, name: str) -> Any:
-    """What libpff says of something; None where it cannot read that, or of nothing."""
+    """What libpff says of something; None if it cannot read that, or of nothing."""
     try:
         return getattr(thing, name, None)
     except FAULTS:

@@ -101,7 +101,7 @@ amazon_reviews = Service(
 
 
 # Google Play: Reviews.json from Takeout. Maps has a file of the same name, so a file is
-# told by its fields.
+# recognised by its fields.
 
 
 def _app_review(element: Element) -> Document | str:
@@ -132,7 +132,7 @@ google_play = Service(
 
 
 # Google Maps: Reviews.json from Takeout, in any of its spellings. The file has a name
-# in the person's language, so it is told by its fields, which are English everywhere.
+# in the person's language, so it is recognised by its fields, which are English.
 # What customers wrote to a business, in a file of the same name, has a `reviewer`.
 
 _KEY = re.compile(rb'"([^"\\\n]{1,60})"\s*:')

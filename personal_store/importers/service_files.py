@@ -31,8 +31,8 @@ class ServiceFile:
     names: str
     """Pattern for its base name."""
     columns: tuple[str, ...] = ()
-    """Names of columns, as `plain` spells them, by which it is told outside of
-    an export, too; empty where only its name tells it there."""
+    """Names of columns, as `plain` spells them, by which it is recognised
+    outside of an export, too; empty if only its name counts there."""
 
     @property
     def is_read(self) -> bool:
@@ -178,9 +178,9 @@ _DEEPEST = 6
 
 
 def unread_file(source: Source, service: str = "") -> ServiceFile | None:
-    """The row of a file that is not read; None if there is none.
+    """The row of a file that is not read; None if no row fits.
 
-    Within the export of a service its name is enough; elsewhere its columns tell it.
+    Within the export of a service its name is enough; elsewhere its columns decide.
     """
     try:
         return next(

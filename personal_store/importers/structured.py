@@ -27,7 +27,7 @@ _FAULTS = (ValueError, RecursionError)
 
 
 def array_values(stream: IO[bytes], name: str) -> Iterator[tuple[int, Any]]:
-    """(bytes read so far, value) of each element; raises SourceError where it breaks.
+    """(bytes read so far, value) of each element; raises SourceError if it breaks off.
 
     A broken element spoils what follows it: nothing says where the next one begins.
     """
@@ -72,7 +72,7 @@ class _Text:
                 return ""
 
     def take(self, length: int) -> None:
-        """Go past so many characters."""
+        """Go past N characters."""
         taken = self._buffer[self._at : self._at + length]
         self.position += len(taken.encode("utf-8", "surrogatepass"))
         self._at += length
@@ -279,7 +279,7 @@ def rows(source: Source, *, escape: str | None = None) -> Iterator[Row | ImportF
 
 
 def number(value: Any) -> float | None:
-    """A rating as a number; None if it is none."""
+    """A rating as a number; None if it is invalid."""
     try:
         found = float(str(value).strip().replace(",", "."))
     except ValueError:

@@ -66,7 +66,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Which column holds what; empty where none does."""
+    """Which column holds what; empty if absent."""
 
     text: str
     date: str = ""
@@ -81,7 +81,7 @@ class Columns:
     def choose(
         cls, names: Sequence[str], sample: Iterable[Row], mapping: Mapping[str, str]
     ) -> "Columns":
-        """The columns the person named, else those whose names tell, else the longest.
+        """The columns the person named, else those with usual names, else the longest.
 
         Raises SourceError, with the columns there are, if no text is found.
         """
@@ -137,11 +137,11 @@ class Columns:
         return cls(**chosen)
 
     def mapping(self) -> dict[str, str]:
-        """The column of each field, as --map takes them; empty where there is none."""
+        """The column of each field, as --map takes them; empty if absent."""
         return asdict(self)
 
     def document(self, row: Row, position: int) -> Item:
-        """The document in a row, or why there is none."""
+        """The document in a row, or why it is skipped."""
         said = row.get(self.text)
         if isinstance(said, list):  # pieces, of which those with a style are objects
             pieces = (p.get("text") if isinstance(p, dict) else p for p in said)
@@ -150,7 +150,7 @@ class Columns:
         if not text or is_gone(text):
             return Skipped(position, "without text")
         title, to = _readable(row.get(self.title)), _readable(row.get(self.to))
-        # By id where there is one, so that an edited text replaces the old one. Ids of
+        # By id if there is one, so that an edited text replaces the old one. Ids of
         # different services may be equal, so what else stays the same counts too.
         date = str(row.get(self.date) or "")
         own_id = str(row.get(self.id) or "")
@@ -170,9 +170,9 @@ class Columns:
         )
 
     def _kind(self, row: Row) -> str:
-        told = str(row.get(self.kind) or self.kind).strip().casefold()
-        if told in KINDS:
-            return told
+        kind = str(row.get(self.kind) or self.kind).strip().casefold()
+        if kind in KINDS:
+            return kind
         return "review" if self.rating else "note"
 
 
@@ -191,7 +191,7 @@ def _number(value: Any) -> float | None:
 
 
 Entry = tuple[int, str, Row | str]
-"""Position behind it, place in words, and fields or the reason why there are none."""
+"""Position behind it, place in words, and fields or the reason why they are absent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +202,7 @@ class _Table:
     suffixes: tuple[str, ...]
     entries: Callable[[Source], Iterator[Entry]]
     sample: Callable[[Source], tuple[list[str], list[Row]]]
-    """Names of the columns and the first rows; raises SourceError if it is none."""
+    """Names of the columns and the first rows; raises SourceError if it is invalid."""
     is_certain: Callable[[Source], bool] = lambda _: False
     """Whether the file names the writer of each text."""
 
@@ -318,7 +318,7 @@ def exported_item(value: Row, position: int, where: str) -> Item:
     try:
         raw = None if value["raw"] is None else base64.b64decode(value["raw"])
         if raw is not None:
-            unpack(raw)  # raises where somebody damaged it
+            unpack(raw)  # raises if somebody damaged it
         return Document(
             position=position,
             key=str(value["key"]),
@@ -443,7 +443,7 @@ _TEXTS = ("reviewText", "text", "abstract", "output", "title")
 _TITLES = ("title", "summary", "input")
 _RATINGS = ("score", "overall")
 _SHOWN = 12
-"""Users that are named where the one asked for is missing."""
+"""Users that are named if the one asked for is missing."""
 _IDS = ("user_id", "user", "reviewer", "reviewerId", "author", "name", "id")
 
 

@@ -355,7 +355,7 @@ class Message:
 
 @dataclass(slots=True)
 class Chat:
-    """What a first look at a chat tells."""
+    """The writers and the order of dates of a chat."""
 
     writers: Counter[str] = field(default_factory=Counter)
     names: set[str] = field(default_factory=set)

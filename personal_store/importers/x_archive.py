@@ -70,7 +70,7 @@ class _Accounts:
     """Whose archive it is, and what others are called."""
 
     owner: str = ""
-    """The number of the account; empty where no file tells."""
+    """The number of the account; empty if no file names it."""
     names: dict[str, str] = field(default_factory=dict)
     """Names with the @, by the number of the account."""
 
@@ -127,7 +127,7 @@ def _message(
         return WITHOUT_WORDS
     own_id, date = text(message.get("id")), message.get("createdAt")
     thread = text(talk.get("conversationId"))
-    # The name of the other, or of the group; a bare number tells nobody anything.
+    # The name of the other, or of the group; a bare number says nothing.
     known = accounts.names.get(text(message.get("recipientId")), "")
     return Document(
         position=0,
@@ -168,7 +168,7 @@ class _LongPosts:
             return
 
     def whole(self, second: int | None, shortened: str) -> str:
-        """The long post that begins like this one; empty if there is none."""
+        """The long post that begins like this one; empty if absent."""
         beginning = _beginning(shortened)
         for note in self.found.get(second, []):
             said = _said_at_length(note)
@@ -189,9 +189,9 @@ class _Edits:
     def sift(self, post: Document | Skipped, tweet: dict[str, Any]) -> Iterator[Item]:
         """A post that was never edited; of the versions of others those that are known
         to be older."""
-        told = mapping(tweet.get("edit_info"))
-        edit = mapping(told.get("edit")).get("editControlInitial")
-        numbers = listing(mapping(told.get("initial") or edit).get("editTweetIds"))
+        info = mapping(tweet.get("edit_info"))
+        edit = mapping(info.get("edit")).get("editControlInitial")
+        numbers = listing(mapping(info.get("initial") or edit).get("editTweetIds"))
         own_id = text(tweet.get("id_str") or tweet.get("id"))
         if isinstance(post, Skipped) or len(numbers) < 2 or own_id not in numbers:
             yield post

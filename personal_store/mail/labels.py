@@ -1,6 +1,6 @@
 """What the labels and folders of a mailbox are called, in the languages of Gmail.
 
-Sent mail, trash and drafts are told by these names.
+Sent mail, trash and drafts are recognised by these names.
 """
 
 import base64

@@ -37,7 +37,7 @@ _YEARS = range(1970, 2101)
 _PLAIN, _HTML = "text/plain", "text/html"
 _ENRICHED = ("text/enriched", "text/richtext")
 _DATA = re.compile(r"text/(?:calendar|css|csv|directory|rtf|(?:x-)?vcard|xml|.*script)")
-"""Texts that nobody writes as a letter; others are letters if there is none."""
+"""Texts that nobody writes as a letter; others are the letter if nothing else is."""
 UNQUOTED = "\ufdd2"
 """Before a line of one's own that begins with '>' and is no quote for all that."""
 ENCRYPTED = "application/pgp-encrypted"
@@ -81,11 +81,11 @@ class Mail:
     plain: str = ""
     html: str = ""
     calendar_method: str = ""
-    """METHOD of a calendar part, upper-case; 'NONE' where it has none."""
+    """METHOD of a calendar part, upper-case; 'NONE' if it names no method."""
     types: frozenset[str] = field(default_factory=frozenset)
     """Content types of the message and its parts."""
     folder: str = ""
-    """Name of the folder it lay in, where the source knows one."""
+    """Name of the folder it lay in, if the source knows it."""
 
     def raw(self, name: str) -> str:
         """The first value of a header, undecoded; empty if absent."""
@@ -182,7 +182,7 @@ def addresses(values: list[str]) -> list[tuple[str, str]]:
 
 def address_in(said: str) -> str:
     """The address in what somebody gives, such as 'Ann <ann@example.org>'; empty if
-    there is none, or if it is a name of a service, such as 'whatsapp:ann'."""
+    absent, or if it is a name of a service, such as 'whatsapp:ann'."""
     found = [] if ":" in said else addresses([said])
     return found[-1][1] if found else ""
 

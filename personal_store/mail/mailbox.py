@@ -103,7 +103,7 @@ class Stretch:
 
 @dataclass(slots=True)
 class _Growing:
-    """A message that is being found; keeps only so much of it, or nothing."""
+    """A message that is being found; keeps its first bytes, or nothing."""
 
     begin: int
     end: int
@@ -120,7 +120,7 @@ class _Growing:
 
 @dataclass(frozen=True, slots=True)
 class _Opening:
-    """What the first lines of a mailbox tell about all."""
+    """What the first lines of a mailbox say about all."""
 
     dated: bool
     """Whether a date stands in the lines that separate messages."""

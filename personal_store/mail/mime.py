@@ -421,7 +421,7 @@ class EncryptedError(ValueError):
 
 
 def opened(data: bytes) -> bytes:
-    """The message in a signed or compressed part; empty if there is none in it.
+    """The message in a signed or compressed part; empty if it holds no message.
 
     Raises:
         EncryptedError: it is encrypted.

@@ -28,7 +28,7 @@ class Owner:
     """More addresses that may be the owner's, which nobody but the owner can say."""
 
     def sentences(self) -> list[str]:
-        """What to tell the owner of it; nothing if the owner said so."""
+        """Sentences for the owner; empty if the owner said so."""
         said = []
         if self.why:
             taken = " and ".join(self.addresses)
@@ -134,5 +134,5 @@ class Correspondents:
 
 
 def _addresses(mail: Mail, *names: str) -> set[str]:
-    told = [value for name in names for value in mail.headers.get(name, [])]
-    return {address for _, address in addresses(told)}
+    values = [value for name in names for value in mail.headers.get(name, [])]
+    return {address for _, address in addresses(values)}

@@ -1,4 +1,4 @@
-"""One raw message to a document, or to the reason why it is none.
+"""One raw message to a document, or to the reason why it is skipped.
 
 A document keeps the bodies of its message packed, to be cleaned later or again. They
 are packed and unpacked here, where no database is known: the processes that read mail
@@ -79,7 +79,7 @@ _LEVEL = 3
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A message that nobody has read yet, with what `read_letter` is told of it."""
+    """A message that nobody has read yet, with the arguments of `read_letter`."""
 
     raw: bytes | Stretch
     """The message, or where it lies."""
@@ -124,7 +124,7 @@ def read_letter(
     envelope: str = "",
     folder: str = "",
 ) -> Item:
-    """The document in a message, or why there is none. Never raises.
+    """The document in a message, or why it is skipped. Never raises.
 
     Where it is known who the owner is, mail by others is packed as it came; it has no
     text until somebody cleans it (lifecycle/writing.py).
@@ -196,7 +196,7 @@ def read_letter(
 
 
 def sender_of(mail: Mail) -> str:
-    """Lower-cased From address; empty if there is none.
+    """Lower-cased From address; empty if absent.
 
     Of several the Sender header says which (RFC 5322, 3.6.2); without it nobody can
     tell, and a stranger may have put the owner's before his own.

@@ -53,7 +53,7 @@ Chunk = list[Unread]
 
 
 def processes_for(size: int) -> int:
-    """How many processes should read so many bytes of mail; 0: none but ours."""
+    """How many processes should read N bytes of mail; 0: only ours."""
     alone = not sys.executable or getattr(sys, "frozen", False)
     cores = _cores()
     return 0 if alone or size < WORTHWHILE or cores < 2 else min(MOST, cores)
@@ -195,7 +195,7 @@ class _Reader:
         return answer
 
     def close(self) -> None:
-        """After it was told to end."""
+        """Wait for its end, once it was asked to end."""
         assert self.process.stdin
         assert self.process.stdout
         self.process.wait()
@@ -228,7 +228,7 @@ def _chunks(letters: Iterable[Unread]) -> Iterator[tuple[Chunk, int]]:
 
 
 def _widen(pipe: IO[bytes] | None) -> None:
-    """Let a whole chunk wait in a pipe, where the system can and may: fewer turns."""
+    """Let a whole chunk wait in a pipe, if the system can and may: fewer turns."""
     if sys.platform == "linux" and pipe is not None:
         with suppress(OSError):
             fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _BYTES)

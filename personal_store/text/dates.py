@@ -33,7 +33,7 @@ _LAST = calendar.timegm((2101, 1, 1, 0, 0, 0))
 def parse_date(value: Any) -> int | None:
     """Seconds since 1970, UTC; None if it is no date. Naive times count as UTC.
 
-    Numbers are seconds, or milli-, micro- or nanoseconds where seconds would lie in
+    Numbers are seconds, or milli-, micro- or nanoseconds if seconds would lie in
     the far future.
     """
     if value is None or isinstance(value, bool):

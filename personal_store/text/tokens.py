@@ -67,7 +67,7 @@ def normalised(text: str) -> str:
 
 def _of_latin(text: str) -> str:
     """What `_of_any` gives, in a fifth of the time, for most texts in the letters of
-    western Europe; empty where it cannot tell."""
+    western Europe; empty if it cannot say."""
     try:
         data = text.encode("latin-1")
     except UnicodeEncodeError:
