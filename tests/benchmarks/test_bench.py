@@ -50,19 +50,6 @@ def test_a_measurement_says_what_it_measures(name):
             assert option.help, f"{name} {option.opts[0]}"
 
 
-def test_a_broken_measurement_fails_loudly(monkeypatch):
-    """It is not left out of the list."""
-    monkeypatch.setitem(type(command).modules, "broken", "benchmarks.speed.bench_gone")
-    with pytest.raises(ModuleNotFoundError, match="bench_gone"):
-        CliRunner().invoke(command, ["broken"], catch_exceptions=False)
-
-
-def test_no_folder_holds_more_than_a_dozen_modules_or_so():
-    """Each is of one subject."""
-    for subject in bench.SUBJECTS:
-        assert len(list((FOLDER / subject).glob("[!_]*.py"))) <= 12
-
-
 GONE = "no/such/thing"
 WRONG = [
     ("importing", "--messages", "0"),

@@ -16,7 +16,7 @@ from benchmarks.quality.arms import (
     target_of,
 )
 from benchmarks.quality.writing import FramedVerifier
-from decoding_core.errors import InvalidSettingsError, UnknownMethodError
+from decoding_core.errors import InvalidSettingsError
 from decoding_core.messages import Candidates, DraftBlock, OpenSession, digest
 from decoding_core.methods import available, build
 from decoding_core.sampling import log_softmax
@@ -52,13 +52,6 @@ def test_a_setting_that_makes_no_difference_is_no_arm():
     assert len(combined(["steering"], *both)) == 4
 
 
-def test_settings_reach_the_methods():
-    """Unused ones keep their usual value, so results are shared."""
-    usual = replace(WARM, draft_length=3)
-    (arm,) = arms(["costeer"], usual, [0.1], [2.0], may_refuse=False)
-    assert arm.settings == replace(usual, method="costeer", strength=2.0)
-
-
 def test_all_methods():
     """Each is there, those that cannot write with the reason."""
     found = arms(names("all"), MethodSettings(), [0.5], [1.0], may_refuse=True)
@@ -67,13 +60,6 @@ def test_all_methods():
     assert refused == ["rejection"]
     with pytest.raises(InvalidSettingsError, match="temperature above 0"):
         combined(["rejection"], [0.5], [1.0], MethodSettings())
-
-
-def test_names_of_methods():
-    """With commas, each once."""
-    assert names("steering, generalist,steering") == ["steering", "generalist"]
-    with pytest.raises(UnknownMethodError, match="no method 'steer'"):
-        names("steer")
 
 
 @pytest.fixture

@@ -18,7 +18,6 @@ from decoding_core.methods import available
 from edge_app import cli as installed
 from edge_app.cli import cli
 from tests.models.running.test_llama_reranker import write_reranker
-from tools import pages
 
 ROOT = Path(module.__file__).parents[2]
 FEW = ("--max-tokens", "5", "--threads", "1", "--passages", "1")
@@ -106,24 +105,6 @@ def test_every_method(run, walks, tmp_path, monkeypatch):
     assert run(*arguments).stdout == first.stdout
     assert out.read_text() == kept
     assert WORDS not in kept
-
-
-@pytest.mark.slow
-def test_computed_again_it_is_the_same(run, walks, tmp_path):
-    """But for the speed."""
-    bodies = []
-    for name in ("one.json", "two.json"):
-        out = tmp_path / name
-        methods = ("--methods", "steering,generalist", "--users", 1)
-        result = run("--data", walks, *methods, *FEW, "--json", out, "--fresh")
-        assert result.exit_code == 0
-        bodies.append(told(out))
-    assert bodies[0] == bodies[1]
-    (steering, generalist) = bodies[0]["rows"]
-    assert steering["figures"]["nats"]["value"] > 0
-    assert generalist["figures"]["bytes"]["value"] > 100
-    assert bodies[0]["models"]["specialist"]["sha256"]
-    assert bodies[0]["settings"]["max_tokens"] == 5
 
 
 @pytest.mark.slow
@@ -263,11 +244,3 @@ def lines_in(folder):
         for path in folder.glob("*.jsonl")
         for line in path.read_bytes().splitlines(True)
     ]
-
-
-def test_every_option_is_explained():
-    """In the list of all commands, under this one."""
-    of_quality = pages.commands().partition("\n## specsteer lab bench quality\n")[2]
-    of_quality = of_quality.partition("\n## ")[0]
-    for option in (one.opts[0] for one in module.command.params):
-        assert re.search(rf"^\| `{option}[ `].*\w", of_quality, re.MULTILINE), option

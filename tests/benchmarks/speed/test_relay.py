@@ -49,16 +49,6 @@ def test_bytes_take_half_of_the_trip_and_keep_their_order():
     assert hands.now == 3.5  # the end takes as long
 
 
-def test_what_is_late_already_waits_no_more():
-    """A reader that was held up catches up."""
-    hands = Hands()
-    way = Delayed(0.5, 0.0, hands.clock, hands.sleep)
-    way.put(b"one")
-    way.put(b"")
-    hands.now = 7.0
-    assert [(data, hands.now) for data in way.arriving()] == [(b"one", 7.0)]
-
-
 def test_nothing_is_sent_before_the_handshake_is_over():
     """The first bytes count as sent a whole trip after the connect."""
     hands = Hands()

@@ -73,13 +73,6 @@ def test_every_method_writes_the_text_of_the_trace(method, acceptance):
         assert statistics.recovered == trace.digits(60).count("0")
 
 
-@pytest.mark.parametrize("threshold", [1.0, 0.5, 0.1, 0.01])
-def test_the_threshold_changes_nothing(threshold):
-    """The trace decides, so one threshold is as good as another."""
-    text, _ = write(ORDER, MethodSettings(threshold=threshold))
-    assert text == ORDER.trace.text(60)
-
-
 def test_traces_are_the_same_for_ever():
     """Figures of one day are compared with those of another."""
     assert Trace(0.5, 0).digits(24) == "000100011101010100110101"
@@ -89,14 +82,6 @@ def test_traces_are_the_same_for_ever():
         share = np.mean(Trace(acceptance, 0).kept)
         assert share == pytest.approx(acceptance, abs=0.02)
     assert Trace(0.5, 0).kept != Trace(0.5, 1).kept
-
-
-def test_an_order_travels_whole():
-    """To the process of the server."""
-    assert PairOrder.from_json(ORDER.to_json()) == ORDER
-    other = PairOrder("embedded", "a.gguf", "b.gguf", threads=2)
-    assert PairOrder.from_json(other.to_json()) == other
-    assert other.files == ("a.gguf", "b.gguf")
 
 
 def test_a_pace_is_that_of_a_pass():

@@ -6,7 +6,7 @@ import re
 import pytest
 from evaluation_helpers import user
 
-from edge_app.evaluation.cases import CasesError, opened, read_files
+from edge_app.evaluation.cases import CasesError, read_files
 from models.prompts import Request
 
 PAST = [{"text": "Some earlier text."}]
@@ -87,13 +87,6 @@ def test_what_is_asked_for(written, query, asked, beginning, text):
     """Prompt and summary; without any, the first words, which do not count."""
     case = only(written("a.jsonl", one_query(**query)))
     assert (case.request.text, case.beginning, case.text) == (asked, beginning, text)
-
-
-def test_the_opening_and_the_rest_are_the_text():
-    """Nothing is lost between them."""
-    text = "a  b\nc d e f\n\ng h"
-    assert opened(text) == ("a  b\nc d e f", "\n\ng h")
-    assert opened("too short") == ("too short", "")
 
 
 @pytest.mark.parametrize(

@@ -54,16 +54,6 @@ def test_a_file(run, written, tmp_path):
     assert "pier" not in out.read_text()
 
 
-@pytest.mark.slow
-def test_the_same_run_gives_the_same_figures(run, written):
-    """To the last digit."""
-    path = written("walks.jsonl", user())
-    first, second = (run(path, "--markdown") for _ in range(2))
-    assert (first.exit_code, second.exit_code) == (0, 0)
-    assert "walks, post" in first.stdout
-    assert first.stdout == second.stdout
-
-
 def test_the_own_store(run, imported):
     """It ends with a sentence for its owner."""
     result = run("--queries", 2, "--strength", 1, "--wide")

@@ -4,14 +4,10 @@ import json
 
 import pytest
 from evaluation_helpers import SAYINGS
-from hypothesis import given
 from hypothesis import strategies as st
 
-from edge_app.evaluation.cases import CasesError, History, earlier, held_out
-from edge_app.retrieval.context import find_passages
-from models.prompts import Request
+from edge_app.evaluation.cases import CasesError, held_out
 from personal_store import Store, import_source
-from personal_store.search.index import Entry
 
 
 @pytest.fixture
@@ -95,18 +91,6 @@ def test_what_stands_in_for_the_request(store, tmp_path):
     assert note.text == " keys whose doors were all pulled down years ago."
 
 
-def test_a_history_is_searched_as_the_store_is(store, tmp_path):
-    """The same texts in the same order, with the same scores."""
-    add(store, tmp_path, [row(n, title=f"Day {n}") for n in range(6)])
-    history = History.of(store.recent(limit=99))
-    request = Request("the keys and the kettle", "note")
-    expected, found = (find_passages(one, request) for one in (store, history))
-    assert [(p.record_id, p.score) for p in found] == [
-        (p.record_id, p.score) for p in expected
-    ]
-    assert len(found) == 5
-
-
 def test_too_few_texts(store, tmp_path):
     """A sentence says what to do."""
     add(store, tmp_path, [row(n) for n in range(3)])
@@ -116,16 +100,3 @@ def test_too_few_texts(store, tmp_path):
 
 terms = st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=12)
 entries = st.lists(st.tuples(st.integers(0, 5), terms), min_size=2, max_size=8)
-
-
-@given(entries)
-def test_nothing_gives_a_text_away(rows):
-    """No earlier text holds itself, the same moment, or most of its runs."""
-    made = [
-        Entry(n, "note", "", "", at, words) for n, (at, words) in enumerate(rows, 1)
-    ]
-    target = made[-1]
-    for other in earlier(made, target):
-        assert other.id != target.id
-        assert other.sent_at != target.sent_at
-        assert other.terms != target.terms

@@ -58,20 +58,6 @@ def test_chunks_do_not_matter(token_ids, strength, threshold, rows):
 
 
 @given(texts)
-def test_without_strength_the_target_is_the_generalist(token_ids):
-    """Nothing of the history takes part."""
-    opinions = read(readers(), token_ids, [0.0], [])
-    assert_allclose(opinions.steered[0], opinions.generalist)
-
-
-@given(texts, strengths)
-def test_a_history_that_changes_nothing_steers_nothing(token_ids, strength):
-    """Where S is B, T is L."""
-    opinions = read(readers(private=PUBLIC), token_ids, [strength], [])
-    assert_allclose(opinions.steered[0], opinions.generalist)
-
-
-@given(texts)
 def test_steering_by_a_small_model_of_ones_own_size_gives_the_specialist(token_ids):
     """Where L is B, T of strength 1 is S."""
     opinions = read(readers(generalist="small"), token_ids, [1.0], [0.5])
@@ -110,13 +96,6 @@ def test_a_reading_leaves_nothing_for_the_next(first, second):
         read(again, second, [1.0], []).steered,
         read(readers(), second, [1.0], []).steered,
     )
-
-
-def test_chunks_stay_small():
-    """No evaluation of the text gives more rows than were asked for."""
-    three = readers()
-    read(three, list(range(10)), [1.0], [], rows=4)
-    assert three.generalist.evaluations == [len(PUBLIC), 4, 4, 1]
 
 
 class BrokenEngine(HashEngine):

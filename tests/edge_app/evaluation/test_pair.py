@@ -33,15 +33,6 @@ def case(**changes):
     return replace(whole, **changes)
 
 
-def test_without_history_nothing_is_steered(pair):
-    """S is B, and T is L, to the last bits of the cache."""
-    measured = pair.measure(case(), HOW)
-    assert_allclose(measured.specialist, measured.base, rtol=1e-6)
-    assert_allclose(measured.steered, measured.generalist, rtol=1e-6)
-    assert measured.size == len(TEXT.encode())
-    assert measured.whole
-
-
 def test_notes_change_the_specialist_alone(pair):
     """The other two never see them."""
     bare = pair.measure(case(), HOW)
@@ -103,11 +94,6 @@ def test_a_stop(pair):
     finally:
         pair._stop.clear()
     assert pair.measure(case(), HOW).tokens > 5
-
-
-def test_the_end_of_a_turn(pair):
-    """It is the one that the template writes, not any that ends a text."""
-    assert pair._small.vocabulary.tokenize("<|im_end|>", True) == [pair._end]
 
 
 def test_two_families_do_not_fit(monkeypatch):
