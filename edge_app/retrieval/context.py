@@ -10,7 +10,9 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Protocol
+from typing import Any, Protocol
+
+from rank_bm25 import BM25Okapi
 
 from decoding_core.errors import ContextFullError
 from edge_app.decoding.events import Source
@@ -18,6 +20,7 @@ from edge_app.retrieval.naming import called, parted, readdressed
 from models.chat import ChatTemplate, PromptPacker, Tokenize, prompt_ids
 from models.prompts import Request, public_messages
 from personal_store import Passage
+from personal_store.text.tokens import tokens
 
 PASSAGES = 5
 """How many texts are looked for."""
@@ -205,6 +208,22 @@ def _newest(
     return Retrieved(texts.recent(limit=query.limit, kind=kind, excluded=excluded))
 
 
+def _by_package(
+    texts: Searchable, query: RetrievalQuery, context: RetrievalContext
+) -> Retrieved:
+    """The best by the package rank_bm25, without preferences: what ours is measured
+    against."""
+    del context
+    there = (texts.passage(one) for one in texts.kinds() if one not in query.excluded)
+    passages = [passage for passage in there if passage is not None]
+    if not passages:
+        return Retrieved()
+    index: Any = BM25Okapi([tokens(f"{p.subject}\n{p.text}") for p in passages])  # type: ignore[no-untyped-call]
+    scores = index.get_scores(tokens(query.words))
+    best = sorted(range(len(passages)), key=lambda i: -scores[i])[: query.limit]
+    return Retrieved([replace(passages[i], score=float(scores[i])) for i in best])
+
+
 def _first_of(texts: Searchable, ids: Sequence[int], limit: int) -> Retrieved:
     """The first `limit` of these texts that still exist."""
     found = (texts.passage(record_id) for record_id in ids[:limit])
@@ -218,6 +237,7 @@ FINDERS: dict[str, Finder] = {
     "none": lambda *_: Retrieved(),
     "profile": _with_profile,
     "random": _by_chance,
+    "rank_bm25": _by_package,
     "recency": _newest,
 }
 """How each choice of `edge_app.retrieval.personalisation` finds what is read."""

@@ -25,6 +25,7 @@ _SUMMARIES = {
     "none": "no text of yours is read",
     "profile": "a written profile of you, and texts as with bm25",
     "random": "texts of the kind by chance; the seed decides",
+    "rank_bm25": "the best by the package rank_bm25, to compare",
     "recency": "the newest texts of the kind",
 }
 
