@@ -285,27 +285,30 @@ class DraftLengths:
                 return length
         return self._length
 
-    def chance(self, drafted: Sequence[float]) -> float:
-        """That all of some drafted tokens are kept, by their confidences."""
-        if self._confidence is None:
-            return self.acceptance ** len(drafted)
-        return math.prod(map(self._confidence.chance, drafted))
+    def begins_a_block(self, drafted: Sequence[float]) -> bool:
+        """Whether to begin another block behind tokens of these confidences, which wait
+        for their verdicts."""
+        return self.window > 1 and self.chance(drafted) >= _LEAST_CHANCE
 
-    def worth_a_block(self, chance: float) -> bool:
-        """Whether to begin another block behind tokens that wait for their verdicts and
-        are all kept with such a chance."""
-        return self.window > 1 and chance >= _LEAST_CHANCE
-
-    def worth_a_token(self, chance: float, oldest: float, seconds: float) -> bool:
-        """Whether to draft another token behind some that are all kept with such a
-        chance, when the verdict on the oldest block, all of which is kept with the
-        chance `oldest`, is expected in so many seconds. A verdict that refuses waits
-        until the token is drafted; one that is overdue is not waited for."""
+    def worth_a_token(
+        self, drafted: Sequence[float], oldest: int, seconds: float
+    ) -> bool:
+        """Whether to draft another token behind tokens of these confidences, of which
+        the first `oldest` make the oldest block, when the verdict on that is expected
+        in `seconds`. A verdict that refuses waits until the token is drafted; one that
+        is overdue is not waited for."""
         draft = self._ahead.draft
         if not self._ahead.blocks or seconds < -draft:
             return True
         late = max(draft - max(seconds, 0.0), 0.0)
-        return chance * draft >= (1.0 - oldest) * late
+        stays = self.chance(drafted[:oldest])
+        return self.chance(drafted) * draft >= (1.0 - stays) * late
+
+    def chance(self, drafted: Sequence[float]) -> float:
+        """Probability that all tokens of these confidences are kept."""
+        if self._confidence is None:
+            return self.acceptance ** len(drafted)
+        return math.prod(map(self._confidence.chance, drafted))
 
     def drafted(self, seconds: float, out: int) -> None:
         """Take in what it took to draft one token, with so many blocks out."""

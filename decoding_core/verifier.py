@@ -272,21 +272,19 @@ class RunningThreshold:
         self._start = START if threshold == "auto" else float(threshold)
         self._sums: list[list[float]] = []  # of each stride: sum of L/B, places
 
-    def at(self, position: int, settled: int) -> float | None:
-        """The threshold of a token at `position`, when so many are settled; None: it
-        depends on some that are not."""
+    def at(self, position: int, settled: int) -> tuple[float | None, int]:
+        """The threshold of a token at `position` when `settled` tokens are settled, and
+        how many tokens from there on share it at most. None: it depends on tokens that
+        are not settled yet."""
         if not self._learns:
-            return self._start
+            return self._start, DRAFT_LIMIT
+        room = self.STRIDE - position % self.STRIDE
         known = position // self.STRIDE - 1
         if settled < known * self.STRIDE:
-            return None
+            return None, room
         sums = self._sums[: max(known, 0)]
         total, count = sum(s for s, _ in sums), sum(n for _, n in sums)
-        return min(total / count, THRESHOLD_LIMIT) if count else self._start
-
-    def room(self, position: int) -> int:
-        """How many tokens from `position` on have one threshold at most."""
-        return self.STRIDE - position % self.STRIDE if self._learns else DRAFT_LIMIT
+        return min(total / count, THRESHOLD_LIMIT) if count else self._start, room
 
     def learn(self, position: int, ratio_sum: float, places: int) -> None:
         """Take in the sum of L/B over so many places from `position` on."""

@@ -4,7 +4,8 @@ The `Drafter` drafts with the specialist; nothing else evaluates the private pro
 `Decider` says how many drafted tokens stay and which token comes after them. There are
 four: the server decides by its verdict; the device decides by itself, by rejection or
 by coupling, from the candidates that the verdict holds; or nobody decides and all is
-kept. `edge_app.decoding.loop.decode_loop` chooses one for a method.
+kept. `edge_app.decoding.loop.decode_loop` chooses one for a method. What is drawn is
+drawn by `Draws`, of which a privacy account is one.
 
 G drafted tokens, V vocabulary, K candidates of a row.
 
@@ -13,8 +14,7 @@ Source of the device's rejection: Leviathan et al. 2023 (arXiv 2211.17192).
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from math import exp
 from typing import ClassVar
@@ -40,12 +40,14 @@ from decoding_core.verifier import (
     common_prefix,
     hold_text,
 )
-from edge_app.decoding.draw_account import DrawAccount, Judged
 from edge_app.decoding.events import Choice, Place
 from models.never_drawn import NeverDrawn
 
 NEXT_BEST = 3
-"""So many choices are told of beside the token that stands at a place."""
+"""How many alternatives a `Weighed` event lists per token."""
+
+Outcomes = Callable[[Floats, Probabilities, Candidates, int], Floats]
+"""Probabilities (1 + K,) of what becomes of a draft, as in `decoding_core.residual`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,67 @@ class Draft:
 
     token_ids: list[int] = field(default_factory=list)  # (G,)
     logits: list[Floats] = field(default_factory=list)  # G times (V,)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A drafted token on which the device decides."""
+
+    token: int
+    row: Candidates
+    target: Floats
+    """T (K,), before top-p."""
+    without: Callable[[], Floats]
+    """T (K,) if there were no history."""
+    logits: Floats
+    """The specialist's (V,)."""
+    outcomes: Outcomes
+    refusal: Callable[[], int | None]
+    """Draws the place in the row of the token that replaces the draft; None: it
+    stays."""
+
+
+class Draws:
+    """Draws drafts, redraws and decisions, `before` being all tokens of the text before
+    the place that is drawn for, drafted ones too."""
+
+    binds = False
+    """Whether a limit may change what is drawn from."""
+
+    shares_noise = False
+    """Whether drafts are drawn with the noise that the target is drawn with."""
+
+    def __init__(self, draw: Draw) -> None:
+        self.draw = draw
+        """Of draft and target, so that noise which both share is computed once."""
+
+    def draft(
+        self, logits: Floats, before: Sequence[int], attempt: int, epoch: int
+    ) -> int:
+        """A drafted token from the specialist's logits (V,); another attempt draws with
+        other noise. Raises what `Engine.evaluate` does."""
+        del epoch
+        if self.shares_noise:
+            return self.draw.coupled(self.draw.unnormalised(logits), len(before))
+        return self.draw.from_logits(logits, Use.DRAFT, len(before), attempt)
+
+    def redraw(
+        self,
+        target: Floats,
+        without: Callable[[], Floats] | None,
+        row: Candidates,
+        before: Sequence[int],
+    ) -> int:
+        """The place in a row of the token after those that stay, from the target's
+        probabilities (K,); `without` gives them without the history, and is None if
+        they do not depend on it."""
+        del without, row
+        return self.draw.from_probs(target, Use.REDRAW, len(before))
+
+    def decide(self, judged: Judged, before: Sequence[int]) -> int | None:
+        """The place in the row of the token that replaces a draft; None: it stays."""
+        del before
+        return judged.refusal()
 
 
 class Drafter:
@@ -67,53 +130,35 @@ class Drafter:
         self,
         engine: Engine,
         prompt_ids: Sequence[int],
-        draw: Draw,
-        *,
-        shares_noise: bool = False,
+        draws: Draws,
         never: NeverDrawn | None = None,
-        account: DrawAccount | None = None,
     ) -> None:
-        """`never` says which tokens may not be drawn; `account` hears of each that
-        is."""
+        """`never` says which tokens may not be drawn."""
         self._never = never
-        self._account = account
         self._engine = engine
         self._prompt = list(prompt_ids)
-        self._draw = draw
-        self._shares_noise = shares_noise
         self._after: Floats | None = None
         self._given: int | None = None  # tokens of the text that stood at the start
         self._alone: list[int] = []  # what the engine has read token by token
+        self.draws = draws
         self.token_ids: list[int] = []
         """All that is drafted after the text."""
         self.logits: list[Floats] = []
         """Logits (V,) that each was drawn from."""
         self.confidences: list[float] = []
-        """How likely the specialist held each, at temperature 1."""
+        """The specialist's probability of each, at temperature 1."""
 
     def next(self, text_ids: Sequence[int], attempt: int = 0, epoch: int = 0) -> int:
         """Draft one more token after the text and what is drafted; another attempt
-        draws with other noise, and so does another epoch where an account has it drawn
-        from something else.
+        draws with other noise.
 
         Raises:
             StoppedError: the person stopped.
             ContextFullError: there is no room for it; what was drafted stays.
         """
         row = self.logits_at(text_ids, len(self.token_ids))
-        position = len(text_ids) + len(self.token_ids)
-        other: Floats | None = None
-        if self._account is not None:
-            before = [*text_ids, *self.token_ids]
-            other = self._account.before_draft(row, before, epoch)
-        if other is not None:
-            token = self._draw.from_distribution(other, position, Use.DRAFT, epoch)
-        elif self._shares_noise:
-            token = self._draw.coupled(self._draw.unnormalised(row), position)
-        else:
-            token = self._draw.from_logits(row, Use.DRAFT, position, attempt)
-        if self._account is not None:
-            self._account.drawn(token, token)
+        before = [*text_ids, *self.token_ids]
+        token = self.draws.draft(row, before, attempt, epoch)
         self.token_ids.append(token)
         self.logits.append(row)
         most = row.max()
@@ -158,25 +203,42 @@ class Drafter:
         return logits
 
     def weighed(
-        self, index: int, token: int, row: Candidates | None, refused: int | None = None
+        self,
+        token_ids: Sequence[int],
+        rows: Sequence[Candidates | None],
+        refused: int | None,
+    ) -> list[Place]:
+        """What the models thought at each place of the tokens that settle next, from
+        the specialist's logits and the server's rows, where either is at hand. At the
+        last place `refused` was drafted, if it is not None. The choices have no
+        texts."""
+        places = []
+        for index, (token, row) in enumerate(zip(token_ids, rows, strict=True)):
+            known = index < len(self.logits)
+            logits = self.logits[index] if known else self._after
+            last = index + 1 == len(token_ids)
+            places.append(self._place(token, logits, row, refused if last else None))
+        return places
+
+    def _place(
+        self,
+        token: int,
+        logits: Floats | None,
+        row: Candidates | None,
+        refused: int | None,
     ) -> Place:
-        """What the models thought of drafted position `index`, where `token` stands now
-        and `refused` was drafted, by what is at hand: the specialist's logits there,
-        and the server's `row`, if it gave one. The choices are without their texts."""
-        logits = self._after if index == len(self.logits) else self.logits[index]
         said = [token] if refused is None else [token, refused]
         likely: Sequence[int] = ()
         total = 0.0
         if logits is not None:
-            logits = self._draw.unnormalised(logits)
+            logits = self.draws.draw.unnormalised(logits)
             likely = likeliest_few(logits, NEXT_BEST + 1)
             total = float(np.exp(logits - logits[likely[0]]).sum())
         elif row is not None:
             best = likeliest_few(row.generalist_logprobs, NEXT_BEST + 1)
             likely = row.token_ids[best].tolist()
-        told = list(dict.fromkeys([*said, *likely]))[: NEXT_BEST + 1]
         choices = []
-        for one in told:
+        for one in list(dict.fromkeys([*said, *likely]))[: NEXT_BEST + 1]:
             own = base = generalist = None
             if logits is not None:
                 own = exp(float(logits[one] - logits[likely[0]])) / total
@@ -215,13 +277,13 @@ class Decision:
     origin: Origin = "bonus"
     """Of the token that was drawn."""
     truncation_bound: float | None = None
-    """How much of a target lay outside of its candidates at most; None: not known."""
+    """Upper bound on the share of a target outside of its candidates; None: unknown."""
 
 
-class Decider(ABC):
+class Decider:
     """Decides on one draft after the other."""
 
-    origin: ClassVar[Origin] = "accepted"
+    origin: ClassVar[Origin]
     """Of the drafted tokens that stay."""
 
     def __init__(self, draft_length: int, threshold: Threshold = START) -> None:
@@ -240,12 +302,12 @@ class Decider(ABC):
         del verdict, index
         return None
 
-    @abstractmethod
     def decide(
         self, draft: Draft, verdict: Verdict | None, text_ids: list[int], most: int
     ) -> Decision:
         """What becomes of a draft after the text; after `most` of its tokens the text
         is at its end."""
+        raise NotImplementedError
 
 
 class NobodyDecides(Decider):
@@ -264,27 +326,22 @@ class NobodyDecides(Decider):
 class ComparingDecider(Decider):
     """Decides by a method, from a verdict."""
 
+    origin: ClassVar[Origin] = "accepted"
+
     def __init__(
-        self,
-        drafter: Drafter,
-        method: Method,
-        draw: Draw,
-        role: VerifierRole,
-        threshold: Threshold,
-        account: DrawAccount | None = None,
+        self, drafter: Drafter, method: Method, role: VerifierRole, threshold: Threshold
     ) -> None:
         super().__init__(role.draft_limit, threshold)
-        self._account = account
         self._drafter = drafter
         self._method = method
-        self._draw = draw
+        self._draws, self._draw = drafter.draws, drafter.draws.draw
         self._redrafts = role.redrafts
         self._reads_specialist = role.reads_specialist
         self._text: list[int] = []
         self._bound: float | None = None
 
     def attempt(self, epoch: int) -> int:
-        """Fresh noise after each refusal, where the refused place is drafted again."""
+        """Fresh noise after each refusal, if the refused place is drafted again."""
         return epoch if self._redrafts else 0
 
     def decide(
@@ -298,8 +355,8 @@ class ComparingDecider(Decider):
         assert verdict is not None
         self._text, self._bound = text_ids, None
         if verdict.rows:
-            # Before anything is looked up by the server's ids. Where no specialist
-            # takes part, the vocabulary refuses the token that is drawn.
+            # Before anything is looked up by the server's ids. If no specialist takes
+            # part, the vocabulary refuses the token that is drawn.
             own = draft.logits[0] if draft.logits else self._specialist(0)
             if own is not None:
                 for row in verdict.rows:
@@ -324,31 +381,25 @@ class ComparingDecider(Decider):
             return Decision(len(draft.token_ids), truncation_bound=self._bound)
 
     def first_row(self, verdict: Verdict) -> int:
-        """Of which drafted position the first row of a verdict is."""
+        """The drafted position of the first row of a verdict."""
         del verdict
         return 0
 
-    @abstractmethod
     def _decide(self, draft: Draft, verdict: Verdict, most: int) -> Decision:
         """What becomes of a draft that is compared with a verdict."""
+        raise NotImplementedError
 
     def _specialist(self, kept: int) -> Floats | None:
-        """The specialist's logits (V,) after `kept` drafted tokens; None where no
-        target depends on them."""
+        """The specialist's logits (V,) after `kept` drafted tokens; None: no target
+        depends on them."""
         if not self._reads_specialist:
             return None
         return self._drafter.logits_at(self._text, kept)
 
-    def _on_row(self, row: Candidates, kept: int) -> Floats:
+    def _compared(self, row: Candidates, kept: int) -> Floats:
         """The specialist's log-probabilities (K,) of a row's tokens, but for a
-        constant, which no target depends on."""
-        logits = self._specialist(kept)
-        if logits is None:
-            return np.zeros_like(row.generalist_logprobs)
-        return self._draw.unnormalised(logits[row.token_ids])
-
-    def _note_bound(self, row: Candidates, kept: int) -> None:
-        """Note how much of the target the row may lack."""
+        constant, or zeros if no target depends on them. How much of the target the row
+        may lack is noted."""
         logits = self._specialist(kept)
         specialist: Floats = np.empty(0)
         if logits is not None:
@@ -356,6 +407,9 @@ class ComparingDecider(Decider):
         bound = self._method.truncation_bound(specialist, row)
         if bound is not None:
             self._bound = max(bound, self._bound or 0.0)
+        if logits is None:
+            return np.zeros_like(row.generalist_logprobs)
+        return np.asarray(specialist[row.token_ids])
 
 
 class ServerDecides(ComparingDecider):
@@ -383,21 +437,15 @@ class ServerDecides(ComparingDecider):
             if own is not None and self._method.bonus_waits(likeliest(own), row):
                 return Decision(kept)
         pick = self._method.bonus if kept and not refused else self._method.target
-        probs = pick(self._on_row(row, kept), row)
-        self._note_bound(row, kept)
-        position, other = len(self._text) + kept, None
-        if self._account is not None:
-            without = pick(row.base, row) if self._reads_specialist else None
-            before = [*self._text, *draft.token_ids[:kept]]
-            other = self._account.before_redraw(probs, without, before)
-        if other is not None:
-            index = self._draw.from_distribution(other, position)
-        else:
-            index = self._draw.from_probs(probs, Use.REDRAW, position)
-        token = int(row.token_ids[index])
-        if self._account is not None:
-            self._account.drawn(index, token)
-        return Decision(kept, token, "recovered" if refused else "bonus", self._bound)
+        without = (lambda: pick(row.base, row)) if self._reads_specialist else None
+        index = self._draws.redraw(
+            pick(self._compared(row, kept), row),
+            without,
+            row,
+            [*self._text, *draft.token_ids[:kept]],
+        )
+        origin: Origin = "recovered" if refused else "bonus"
+        return Decision(kept, int(row.token_ids[index]), origin, self._bound)
 
 
 class DeviceDecides(ComparingDecider):
@@ -409,52 +457,38 @@ class DeviceDecides(ComparingDecider):
         rows = () if verdict is None else verdict.rows
         return rows[index] if index < len(rows) else None
 
-    def _outcomes(
-        self, target: Floats, draft: Probabilities, row: Candidates, token: int
-    ) -> Floats:
-        """Probabilities (1 + K,) of what may become of a draft."""
-        return rejection_outcomes(target, draft, row, token)
+    def _outcomes(self) -> Outcomes:
+        return rejection_outcomes
 
     def _decide(self, draft: Draft, verdict: Verdict, most: int) -> Decision:
         if len(verdict.rows) != len(draft.token_ids):
             raise MessageError("the verdict holds too few rows")
         for kept, row in enumerate(verdict.rows[:most]):
-            self._note_bound(row, kept)
-            target = self._method.target(self._on_row(row, kept), row)
-            index = self._judged(target, draft, row, kept)
+            index = self._judged(draft, row, kept)
             if index is not None:
                 token = int(row.token_ids[index])
                 return Decision(kept, token, "recovered", self._bound)
         return Decision(min(most, len(draft.token_ids)), truncation_bound=self._bound)
 
-    def _judged(
-        self, target: Floats, draft: Draft, row: Candidates, kept: int
-    ) -> int | None:
-        """`_refusal`, unless an account has it drawn from something else."""
-        if self._account is None:
-            return self._refusal(target, draft, row, kept)
-        without = target
-        if self._reads_specialist:
-            without = self._method.target(row.base, row)
-        token, before = draft.token_ids[kept], draft.token_ids[:kept]
-        other = self._account.before_decision(
-            Judged(token, row, target, without, draft.logits[kept], self._outcomes),
-            [*self._text, *before],
+    def _judged(self, draft: Draft, row: Candidates, kept: int) -> int | None:
+        """Place in the row of the token that replaces a drafted one; None: it stays."""
+        target = self._method.target(self._compared(row, kept), row)
+        judged = Judged(
+            draft.token_ids[kept],
+            row,
+            target,
+            lambda: (
+                self._method.target(row.base, row) if self._reads_specialist else target
+            ),
+            draft.logits[kept],
+            self._outcomes(),
+            lambda: self._refusal(target, draft, row, kept),
         )
-        if other is None:
-            index = self._refusal(target, draft, row, kept)
-        else:
-            place = self._draw.from_distribution(other, len(self._text) + kept)
-            index = place - 1 if place else None
-        if index is not None:
-            token = int(row.token_ids[index])
-        self._account.drawn(0 if index is None else 1 + index, token)
-        return index
+        return self._draws.decide(judged, [*self._text, *draft.token_ids[:kept]])
 
     def _refusal(
         self, target: Floats, draft: Draft, row: Candidates, kept: int
     ) -> int | None:
-        """Place in the row of the token that replaces a drafted one; None: it stays."""
         position = len(self._text) + kept
         wanted = self._draw.distribution(target)
         drawn_from = self._draw.distribution_of(draft.logits[kept])
@@ -469,11 +503,8 @@ class DeviceCouples(DeviceDecides):
     """The device draws each token of the target with the noise that the draft was drawn
     with, and keeps the draft while the two agree."""
 
-    def _outcomes(
-        self, target: Floats, draft: Probabilities, row: Candidates, token: int
-    ) -> Floats:
-        """Probabilities (1 + K,) of what may become of a draft."""
-        return coupling_outcomes(target, draft, row, token)
+    def _outcomes(self) -> Outcomes:
+        return coupling_outcomes
 
     def _refusal(
         self, target: Floats, draft: Draft, row: Candidates, kept: int

@@ -5,12 +5,12 @@ callers of one function. `decode_loop` puts its parts together, for the product,
 benchmarks and the tests alike. The loop knows a session with a verifier, never an
 address.
 
-While a block is out, the device drafts on as if it were kept whole, and sends the next:
-so many at once as the window allows. When all is kept, the next block is already on its
+While a block is out, the device drafts on as if all of it stayed, and sends the next,
+up to as many as the window allows. When all stays, the next block is already on its
 way; a refusal voids what was drafted behind it. What is drawn at a place depends on the
 text before it and on the seed alone, so the text is the same however long the drafts
-are, whatever the window and whenever verdicts come. Where a bonus is drawn it is not;
-then the window is one and the length of drafts fixed.
+are, whatever the window and whenever verdicts come. A bonus breaks this: with one, the
+window is one and the length of drafts fixed.
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ import threading
 import time
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import NewType
+from dataclasses import dataclass
 
 from decoding_core.draft_length import DraftLengths
 from decoding_core.errors import ContextFullError, StoppedError
-from decoding_core.messages import Origin, TokenBlock
+from decoding_core.messages import TokenBlock, Verdict
 from decoding_core.protocols import Engine, Method
 from decoding_core.settings import FIXED_LENGTH, MethodSettings
 from decoding_core.verifier import role_of
@@ -34,57 +33,17 @@ from edge_app.decoding.deciders import (
     DeviceCouples,
     DeviceDecides,
     Drafter,
+    Draws,
     NobodyDecides,
     ServerDecides,
 )
-from edge_app.decoding.draw_account import DrawAccount
 from edge_app.decoding.events import EventEmitter, FinishReason
-from edge_app.decoding.gate import Gate, Piece
+from edge_app.decoding.gate import HELD, Gate, HeldStretch, Passage
 from edge_app.decoding.session import VerifierSession
 from models.never_drawn import NeverDrawn
 
-_LOOKAHEAD = 12
-"""So many more tokens than a block is to hold are drafted at most to fill it, where the
-gate does not let the last ones pass yet."""
 MOST_REFUSALS = 200
-"""So many refusals in a row at one place end a text that only drafts again."""
-
-OwnIds = NewType("OwnIds", list[int])
-"""Token ids as the person reads them."""
-PublicIds = NewType("PublicIds", list[int])
-"""Token ids as the server knows them."""
-
-
-class Transcript:
-    """The settled text, in the form the person reads and in the form the server knows.
-
-    The two are equal until something is kept from the server and replaced by a
-    stand-in. The specialist reads the first; generalist and base read the second,
-    and positions on the wire count it. A token that was redrawn is settled at once and
-    public when it has passed the gate.
-    """
-
-    def __init__(self) -> None:
-        self.own = OwnIds([])
-        self.public = PublicIds([])
-        self.passed = 0
-        """How many of the own tokens the public ones stand for."""
-
-    @property
-    def waiting(self) -> int:
-        """How many settled tokens wait at the gate."""
-        return len(self.own) - self.passed
-
-    def settle(self, token_ids: Sequence[int]) -> None:
-        """Append tokens to what the person reads."""
-        self.own.extend(token_ids)
-
-    def publish(self, length: int, public_ids: Sequence[int] | None = None) -> None:
-        """Let the next own tokens pass, as they are or as `public_ids`."""
-        if public_ids is None:
-            public_ids = self.own[self.passed : self.passed + length]
-        self.public.extend(public_ids)
-        self.passed += length
+"""Refusals in a row at one place that end a text which only drafts again."""
 
 
 def decode_loop(
@@ -99,43 +58,38 @@ def decode_loop(
     end_ids: Collection[int] = (),
     never: NeverDrawn | None = None,
     stop: threading.Event | None = None,
-    account: DrawAccount | None = None,
+    draws: Draws | None = None,
     gate: Gate | None = None,
     given_ids: Sequence[int] = (),
 ) -> DecodeLoop:
-    """The loop that writes one text with a method, which `settings` name; a text holds
-    nothing that `never` forbids, and `account` hears of all that is drawn. What leaves
-    passes the gate; without one, all may leave. The text goes on from `given_ids`,
-    which `max_tokens` counts and the gate judges as what was written here.
+    """The loop that writes one text with a method, which `settings` name.
 
     `engine` is the specialist, which reads the private prompt; the session has been
-    opened with the public one. Draft and target are drawn by one `Draw`, so that noise
-    which both share is computed once.
+    opened with the public one. A text holds nothing that `never` forbids. `draws` is a
+    privacy account, if one is kept; by default nothing is reckoned. What leaves passes
+    the gate, if there is one. The text goes on from `given_ids`, which `max_tokens`
+    counts and the gate judges as what was written here.
     """
-    draw, shares_noise = settings.draw(), method.shares_noise
-    drafter = Drafter(
-        *(engine, private_ids, draw),
-        shares_noise=shares_noise,
-        never=never,
-        account=account,
-    )
+    draws = draws or Draws(settings.draw())
+    draws.shares_noise = method.shares_noise
+    drafter = Drafter(engine, private_ids, draws, never)
     role = role_of(settings.terms(), method)
     length = settings.draft_length
     alone: Decider = NobodyDecides(FIXED_LENGTH if length == "auto" else length)
     kinds: dict[str, type[ComparingDecider]] = {
         "server": ServerDecides,
-        "device": DeviceCouples if shares_noise else DeviceDecides,
+        "device": DeviceCouples if method.shares_noise else DeviceDecides,
     }
     decider = alone
     if kind := kinds.get(method.decided_by):
-        decider = kind(drafter, method, draw, role, settings.threshold, account)
+        decider = kind(drafter, method, role, settings.threshold)
     fixed = role.draws_bonus or not role.draft_limit
     lengths = DraftLengths(
         role.draft_limit if fixed else length,
         1 if fixed else settings.window,
         role.draft_limit,
         # A limit counts what drawn tokens tell, not what the ends of blocks do.
-        by_confidence=account is None or not account.binds,
+        by_confidence=not draws.binds,
     )
     return DecodeLoop(
         drafter,
@@ -144,33 +98,30 @@ def decode_loop(
         alone,
         lengths,
         emitter,
+        Passage(gate, emitter, given_ids),
         max_tokens=max_tokens,
         end_ids=end_ids,
         stop=stop or threading.Event(),
-        gate=gate,
-        given_ids=given_ids,
+        gated=gate is not None,
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Out:
-    """A block that waits for its verdict, or a stretch that was held back and waits for
-    the blocks before it."""
+class _Sent:
+    """A block that waits for its verdict; times are of `time.perf_counter`."""
 
+    start: int
+    """How many own tokens stand before it."""
     length: int
-    """How many drafted tokens it takes."""
     sent: float
-    """On the clock of `time.perf_counter`, as all times here."""
     read: float
     """When the verifier is expected to have read it."""
     expected: float
     """When the verdict is expected."""
     handling: float
     """How long it took to send it."""
-    has_left: bool = True
+    leaves: bool
     """Whether a verifier is to read it."""
-    held: Piece | None = None
-    """What stands in for a stretch that was held back."""
 
 
 class DecodeLoop:
@@ -184,12 +135,12 @@ class DecodeLoop:
         alone: Decider,
         lengths: DraftLengths,
         emitter: EventEmitter,
+        text: Passage,
         *,
         max_tokens: int,
         end_ids: Collection[int],
         stop: threading.Event,
-        gate: Gate | None = None,
-        given_ids: Sequence[int] = (),
+        gated: bool,
     ) -> None:
         """Prepare to write; the session has been opened. `alone` decides while no
         verifier answers."""
@@ -199,13 +150,12 @@ class DecodeLoop:
         self._alone = alone
         self._lengths = lengths
         self._emitter = emitter
+        self._text = text
         self._max_tokens = max_tokens
         self._end_ids = end_ids
         self._stop = stop
-        self._gate = gate
-        self._text = Transcript()
-        self._text.settle(given_ids)
-        self._out: deque[_Out] = deque()
+        self._gated = gated
+        self._out: deque[_Sent] = deque()
         self._full = False  # whether the specialist has no room for another token
         self._refusals = 0
         self.ended: FinishReason = "length"
@@ -234,249 +184,165 @@ class DecodeLoop:
                 return
 
     def _round(self) -> TokenBlock:
-        """Draft on the device, have it verified, accept what stays of the oldest block,
-        recover the token after it."""
+        """Draft and have it verified, accept what stays of the oldest block, recover
+        the token after it."""
         text, drafter = self._text, self._drafter
-        if not self._out:
-            self._pass_settled()
+        if not (self._out or text.held):
+            text.pass_settled()
             self._session.return_if_due(text.public)
-
-        # Draft and send, then wait for the verdict on the oldest block; None: nobody
-        # answers, and the device writes on alone.
-        while True:
-            self._draft_on()
-            if self._out[0].held is not None:
-                return self._hold_back()
-            try:
-                verdict = self._session.collect(text.public)
-                break
-            except ContextFullError:
-                self._shorten()
-        block = self._out.popleft()
-        collected = time.perf_counter()
-        waited = collected - block.sent
+        block, verdict = self._verified()
+        began = time.perf_counter()
+        decider = self._alone if verdict is None else self._decider
 
         # Accept, up to the token that ends the text; recover the one after.
         draft, room = drafter.draft(block.length), self._max_tokens - len(text.own)
         ends = (i for i, token in enumerate(draft.token_ids) if token in self._end_ids)
         most = min(room, next(ends, room) + 1)
-        decider = self._alone if verdict is None else self._decider
         decision = decider.decide(draft, verdict, text.own, most)
-        kept, redrawn = draft.token_ids[: decision.kept], decision.redrawn
-        if verdict is not None:
-            bound = decision.truncation_bound
-            self._emitter.verified(block.length, len(kept), waited, bound)
-            confidences = drafter.confidences[: block.length]
-            times = min(verdict.seconds, waited), waited
-            self._lengths.verified(block.length, len(kept), *times, confidences)
-
-        # Tell what was thought of what stays; roll back to it, and settle it.
+        kept = draft.token_ids[: decision.kept]
+        recovered = () if decision.redrawn is None else (decision.redrawn,)
         refused = len(kept) < block.length
-        replaced = refused or redrawn is not None
-        recovered = () if redrawn is None else (redrawn,)
+        if verdict is not None and isinstance(block, _Sent):
+            self._learn(block, verdict, len(kept), decision.truncation_bound, began)
         if self._emitter.weighs:
             gone = draft.token_ids[len(kept)] if refused else None
-            stays = enumerate((*kept, *recovered))
-            self._emitter.weighed(
-                [
-                    drafter.weighed(
-                        at,
-                        token,
-                        decider.row_at(verdict, at),
-                        gone if at == len(kept) else None,
-                    )
-                    for at, token in stays
-                ]
-            )
+            stays = (*kept, *recovered)
+            rows = [decider.row_at(verdict, at) for at in range(len(stays))]
+            self._emitter.weighed(drafter.weighed(stays, rows, gone))
+
+        # Roll back to what stays, and settle it in both forms.
+        replaced = refused or bool(recovered)
         drafter.settle(len(kept), replaced=replaced)
-        self._session.settle(text.public, len(kept), refused=refused)
+        if isinstance(block, HeldStretch):
+            self._session.stands_in(text.settle_held(kept))
+        else:
+            self._session.settle(text.public, len(kept), refused=refused)
+            leaves = len(kept) if block.leaves else 0
+            text.settle((*kept, *recovered), leaves=leaves, replaced=replaced)
+            self._lengths.handled(block.handling + time.perf_counter() - began)
         if replaced:
             self._out.clear()
             self._full = False
-        settled = TokenBlock(
+        return TokenBlock(
             (*kept, *recovered),
             (*[decider.origin] * len(kept), *[decision.origin] * len(recovered)),
         )
-        text.settle(settled.token_ids)
-        if block.has_left:
-            text.publish(len(kept))
-        self._lengths.handled(block.handling + time.perf_counter() - collected)
-        return settled
+
+    def _verified(self) -> tuple[_Sent | HeldStretch, Verdict | None]:
+        """Draft on and send; the oldest block and its verdict. None: no verifier reads
+        it, as it is held, or as nobody answers and the device writes on alone."""
+        while True:
+            self._draft_on()
+            if (held := self._text.held_next()) is not None:
+                return held, None
+            try:
+                verdict = self._session.collect(self._text.public)
+            except ContextFullError:
+                self._shorten()
+            else:
+                return self._out.popleft(), verdict
+
+    def _learn(
+        self, block: _Sent, verdict: Verdict, kept: int, bound: float | None, now: float
+    ) -> None:
+        """Report a verdict, and fit the length of drafts to it."""
+        waited = now - block.sent
+        self._emitter.verified(block.length, kept, waited, bound)
+        confidences = self._drafter.confidences[: block.length]
+        models = min(verdict.seconds, waited)
+        self._lengths.verified(block.length, kept, models, waited, confidences)
 
     def _draft_on(self) -> None:
         """Draft, and send each block that is long enough, until the window is full, the
         text cannot go on, or a verdict is there."""
-        text, drafter, lengths = self._text.own, self._drafter, self._lengths
-        while not (self._out and self._out[0].held):
-            decider = self._alone if self._session.alone else self._decider
-            sent = sum(block.length for block in self._out)
-            begin, drafted = len(text) + sent, drafter.token_ids
-            pending = len(drafted) - sent
+        text, drafter, lengths = self._text, self._drafter, self._lengths
+        while text.held_next() is None:
+            alone, drafted = self._session.alone, drafter.token_ids
+            decider = self._alone if alone else self._decider
+            taken = sum(block.length for block in self._out) + text.held
+            pending = len(drafted) - taken
             done = (
                 self._full
-                or len(text) + len(drafted) >= self._max_tokens
+                or len(text.own) + len(drafted) >= self._max_tokens
                 or bool(drafted and drafted[-1] in self._end_ids)
             )
-            wanted = decider.threshold.room(begin)
-            if self._session.alone:
+            begin = len(text.own) + taken
+            threshold, wanted = decider.threshold.at(begin, len(text.own))
+            if alone:
                 wanted = self._alone.draft_length
             else:
-                behind = drafter.confidences[sent:]
+                behind = drafter.confidences[taken:]
                 wanted = min(wanted, lengths.next(len(self._out), behind))
-            threshold = decider.threshold.at(begin, len(text))
             if pending >= wanted or done:
-                out = sum(block.held is None for block in self._out)
-                room = out < (1 if self._session.alone else lengths.window)
+                room = len(self._out) < (1 if alone else lengths.window)
                 if not room or threshold is None or (self._out and not pending):
                     return
-                if not pending and wanted and (done or not self._text.waiting):
+                if not pending and wanted and (done or not text.waits):
                     # Nothing drafted, and no room to draft.
                     raise ContextFullError("the text no longer fits")
-                if self._send_clear(pending, wanted, threshold, final=done):
+                clear = pending if alone else text.next(drafted, taken, wanted, done)
+                if clear is not None:
+                    if clear != HELD:
+                        self._send(taken, clear, threshold)
                     continue
-            if self._out and not pending:
-                waiting = lengths.chance(drafter.confidences)
-                if not lengths.worth_a_block(waiting):
-                    return
-            if self._out and (self._session.ready() or not self._has_time()):
+            if self._out and not (
+                (pending or lengths.begins_a_block(drafter.confidences))
+                and not self._session.ready()
+                and self._has_time()
+            ):
                 return
             if self._stop.is_set():
                 raise StoppedError("stopped while drafting")
             began = time.perf_counter()
             try:
                 epoch = self._session.epoch
-                token = drafter.next(text, decider.attempt(epoch), epoch)
+                token = drafter.next(text.own, decider.attempt(epoch), epoch)
             except ContextFullError:
                 self._full = True
                 continue
-            if text or drafted[1:]:  # the first may have read a prompt
+            if text.own or drafted[1:]:  # the first may have read a prompt
                 lengths.drafted(time.perf_counter() - began, len(self._out))
             self._emitter.drafted(token)
 
-    def _send_clear(
-        self, pending: int, wanted: int, threshold: float, *, final: bool
-    ) -> bool:
-        """Send what the gate lets pass of the `pending` tokens, up to `wanted`, or take
-        what it holds back out of the draft; False: more is to be drafted before that is
-        clear, or before a block is long enough."""
-        text, gate = self._text, self._gate
-        if gate is None or self._session.alone:
-            self._send(pending, threshold)
-            return True
-        token_ids = [*text.own, *self._drafter.token_ids]
-        start, waiting = len(token_ids) - pending, 0
-        if not self._out:
-            # What was redrawn has not passed yet.
-            start, waiting = text.passed, text.waiting
-        if start == len(token_ids):
-            self._send(0, threshold)
-            return True
-        piece = gate.next(token_ids, start, final=final)
-        if piece is None:
-            return False
-        if piece.held is not None:
-            self._emitter.stands_in(piece.stand_in)
-            if piece.length <= waiting:
-                self._stand_in(piece)
-            else:
-                length, now = piece.length - waiting, time.perf_counter()
-                held = _Out(length, now, now, now, 0.0, has_left=False, held=piece)
-                self._out.append(held)
-            return True
-        text.publish(min(piece.length, waiting))
-        clear = piece.length - waiting
-        if clear < 0 or (clear == 0 and wanted):
-            return waiting > 0
-        if not wanted:
-            # Drafted to see what a redrawn token begins, and for nothing else.
-            self._drafter.cut(0)
-            self._emitter.shortened(0)
-        elif clear < wanted and not final:
-            behind = gate.next(token_ids, start + piece.length, final=False)
-            if behind is None and pending < wanted + _LOOKAHEAD:
-                return False
-        self._send(min(clear, wanted), threshold)
-        return True
-
-    def _pass_settled(self) -> None:
-        """Let what is settled and waits at the gate pass, as far as it is clear."""
-        text, gate = self._text, self._gate
-        while text.waiting:
-            piece = Piece(text.waiting)
-            if gate is not None:
-                found = gate.next(text.own, text.passed, final=False)
-                if found is None:
-                    return
-                piece = found
-            if piece.held is None:
-                text.publish(piece.length)
-            else:
-                self._stand_in(piece)
-
-    def _stand_in(self, piece: Piece) -> None:
-        """Let a stand-in pass for the next own tokens."""
-        assert piece.held is not None
-        position = self._text.passed
-        self._emitter.held_back(
-            replace(piece.held, position=position, tokens=piece.length)
-        )
-        self._text.publish(piece.length, piece.stand_in)
-
-    def _hold_back(self) -> TokenBlock:
-        """Settle a stretch that was held back, as it was drafted; the verifier goes on
-        behind what stands in for it."""
-        block = self._out.popleft()
-        assert block.held is not None
-        token_ids = self._drafter.draft(block.length).token_ids
-        if self._emitter.weighs:
-            self._emitter.weighed(
-                [
-                    self._drafter.weighed(at, token, None)
-                    for at, token in enumerate(token_ids)
-                ]
-            )
-        self._drafter.settle(block.length, replaced=False)
-        self._text.settle(token_ids)
-        self._stand_in(block.held)
-        self._session.stands_in(len(block.held.stand_in))
-        origins: list[Origin] = ["local"] * len(token_ids)
-        return TokenBlock(tuple(token_ids), tuple(origins))
-
     def _has_time(self) -> bool:
         """Whether to draft one more token before the verdict on the oldest block."""
-        oldest = self._out[0]
+        oldest, confidences = self._out[0], self._drafter.confidences
         left = oldest.expected - time.perf_counter()
-        confidences, lengths = self._drafter.confidences, self._lengths
-        first = lengths.chance(confidences[: oldest.length])
-        return lengths.worth_a_token(lengths.chance(confidences), first, left)
+        return self._lengths.worth_a_token(confidences, oldest.length, left)
 
-    def _send(self, length: int, threshold: float) -> None:
-        """Submit the next `length` drafted tokens behind the blocks that are out."""
-        sent = sum(block.length for block in self._out)
-        drafted = self._drafter.token_ids[sent : sent + length]
+    def _send(self, taken: int, length: int, threshold: float) -> None:
+        """Submit `length` drafted tokens behind those that are out or held."""
+        text, drafter = self._text, self._drafter
+        if not length:
+            # Drafted to see what a redrawn token begins, and for nothing else.
+            drafter.cut(taken)
+            self._emitter.shortened(taken)
         costs, now = self._lengths.costs, time.perf_counter()
         half = costs.round_trip / 2
-        idle = self._out[-1].read if self._out else 0.0
-        read = max(now + half, idle) + costs.block(length)
-        before: list[int] = []
-        for block in self._out:
-            before = [*before, *block.held.stand_in] if block.held is not None else []
-        self._session.submit(self._text.public, drafted, threshold, before)
-        took, alone = time.perf_counter() - now, self._session.alone
-        left = not alone or self._gate is None
-        self._out.append(_Out(length, now, read, read + half, took, has_left=left))
+        last = self._out[-1] if self._out else None
+        read = max(now + half, last.read if last else 0.0) + costs.block(length)
+        before = text.stand_ins_from(last.start + last.length if last else 0)
+        drafted = drafter.token_ids[taken : taken + length]
+        self._session.submit(text.public, drafted, threshold, before)
+        took = time.perf_counter() - now
+        leaves = not (self._session.alone and self._gated)
+        start = len(text.own) + taken
+        sent = _Sent(start, length, now, read, read + half, took, leaves)
+        self._out.append(sent)
 
     def _shorten(self) -> None:
-        """Send half of the oldest block again, where the verifier has no room for more;
-        raises ContextFullError where it has none."""
+        """Send half of the oldest block again, as the verifier has no room for all of
+        it; raises ContextFullError if it has none."""
         fewer = self._out[0].length // 2
         if not fewer:
             raise ContextFullError("the text no longer fits into the server's model")
         self._out.clear()
+        self._text.void()
         self._session.void()
         self._drafter.cut(fewer)
         self._full = False
         self._emitter.shortened(fewer)
-        threshold = self._decider.threshold.at(len(self._text.own), len(self._text.own))
+        begin = len(self._text.own)
+        threshold, _ = self._decider.threshold.at(begin, begin)
         assert threshold is not None
-        self._send(fewer, threshold)
+        self._send(0, fewer, threshold)

@@ -26,7 +26,13 @@ from decoding_core.errors import (
     InvalidSettingsError,
     StoppedError,
 )
-from decoding_core.messages import DraftBlock, OpenSession, SessionOpened, Verdict
+from decoding_core.messages import (
+    Candidates,
+    DraftBlock,
+    OpenSession,
+    SessionOpened,
+    Verdict,
+)
 from decoding_core.mixture import (
     Probabilities,
     Reference,
@@ -36,11 +42,11 @@ from decoding_core.mixture import (
     reference_of,
 )
 from decoding_core.protocols import Engine, Verifier
-from decoding_core.sampling import Draw, Floats
-from decoding_core.verifier import VerifierRole, read_text
-from edge_app.decoding.draw_account import Judged
+from decoding_core.sampling import Draw, Floats, Use
+from decoding_core.verifier import VerifierRole, common_prefix, read_text
+from edge_app.decoding.deciders import Draws, Judged
 from edge_app.decoding.events import Emit, Event, Notice, PrivacySpent, Sent
-from edge_app.decoding.gate import PublicText
+from edge_app.decoding.gate import Gate
 from models.never_drawn import NeverDrawn
 
 DECIDED_ANEW = 0.01
@@ -96,6 +102,100 @@ class PrivacyLimits:
             )
 
 
+class PublicText:
+    """Tells how the verifier reads a text, by what the gate says of each stretch. The
+    end, where that is not clear yet, is read as it is; so is all without a gate.
+
+    What has left stays as it left, also where the tokens behind it are drawn anew and
+    the gate would hold it back now.
+    """
+
+    def __init__(self, gate: Gate | None = None, most: int | None = None) -> None:
+        """A text ends with its token `most`, if not before; None: that is not known."""
+        self._gate = gate
+        self._most = most
+        self._own: list[int] = []
+        self._read: list[tuple[int, Sequence[int], bool]] = []
+        """Where each stretch ends, what the verifier reads, and whether that stands in
+        for it."""
+        self._left = 0  # so many tokens of the text have left, or what stands for them
+
+    def __call__(self, text_ids: Sequence[int]) -> list[int]:
+        """Token ids as the verifier reads them."""
+        self._look(text_ids)
+        end = self._read[-1][0] if self._read else 0
+        public = [token for _, read, _ in self._read for token in read]
+        return public + list(text_ids[end:])
+
+    def first(self, length: int) -> list[int]:
+        """How the verifier reads the first tokens of the text that was told last."""
+        begin, public = 0, list[int]()
+        for end, read, held in self._read:
+            if end > length:
+                if not held:
+                    public += read[: length - begin]
+                    begin = length
+                break
+            public += read
+            begin = end
+        return public + self._own[begin:length]
+
+    def places(self, text_ids: Sequence[int]) -> list[int | None]:
+        """For each token that the verifier reads its place in the text; None: it stands
+        in for others."""
+        self._look(text_ids)
+        begin, places = 0, list[int | None]()
+        for end, read, held in self._read:
+            places += [None] * len(read) if held else range(begin, end)
+            begin = end
+        return [*places, *range(begin, len(text_ids))]
+
+    def has_left(self, length: int) -> None:
+        """The verifier has so many tokens of what was told last."""
+        begin = 0
+        for end, read, held in self._read:
+            if length < len(read):
+                begin += 0 if held else length
+                self._left = max(self._left, begin)
+                return
+            length -= len(read)
+            begin = end
+        if length:  # nothing was to follow, so it left before that was clear
+            rest = self._own[begin : begin + length]
+            begin += len(rest)
+            self._read.append((begin, rest, False))
+        self._left = max(self._left, begin)
+
+    def _look(self, text_ids: Sequence[int]) -> None:
+        """See what has become of the stretches; those that are known from the last call
+        are not looked at again, but for those of which that hung on tokens behind them
+        that are others now."""
+        same = common_prefix(self._own, text_ids)
+        self._left = min(self._left, same)
+        anew = same < len(self._own)
+        while anew and self._read and self._read[-1][0] > self._left:
+            end, _, held = self._read[-1]
+            if held and end <= same:
+                break
+            self._read.pop()
+            begin = self._read[-1][0] if self._read else 0
+            if not held and begin < self._left:
+                kept = text_ids[begin : self._left]
+                self._read.append((self._left, kept, False))
+        self._own = list(text_ids)
+        at = self._read[-1][0] if self._read else 0
+        final = self._most is not None and len(text_ids) >= self._most
+        while self._gate is not None and at < len(text_ids):
+            piece = self._gate.next(text_ids, at, final=final)
+            if piece is None:
+                break
+            read = piece.stand_in
+            if piece.held is None:
+                read = tuple(text_ids[at : at + piece.length])
+            at += piece.length
+            self._read.append((at, read, piece.held is not None))
+
+
 @dataclass(slots=True)
 class _Entry:
     """A draw for some place of the text as the person reads it, or the decision on the
@@ -121,8 +221,9 @@ class _Entry:
     left: bool = False
 
 
-class Account:
-    """The account of one text: the `DrawAccount` of its loop."""
+class Account(Draws):
+    """The account of one text: the `Draws` of its loop, which reckons what each draw
+    tells, and draws from something else if a limit asks for it."""
 
     def __init__(
         self,
@@ -142,6 +243,7 @@ class Account:
         further ones, and gives the sum. `public` says how the server reads a text;
         None: as it is.
         """
+        super().__init__(draw)
         self.exact = draw.temperature > 0.0
         """Whether the number is a sum over draws. At temperature 0 nothing is drawn; it
         is what drawing at temperature 1 would have told, an indication."""
@@ -151,6 +253,7 @@ class Account:
         self._base = base
         self._emit = emit
         self._limits = limits or PrivacyLimits()
+        self.binds = self._limits.binds
         self._judges = judges
         self._never = never
         self._today = today
@@ -174,17 +277,57 @@ class Account:
         """How many tokens have left that are not in the total: the base had no room to
         read them, or nobody drew them. What stands in for others is none of them."""
 
-    # What the loop asks and tells: see `DrawAccount`.
+    # What the loop draws: see `Draws`.
 
-    @property
-    def binds(self) -> bool:
-        """Whether it limits what draws may tell."""
-        return self._limits.binds
+    def draft(
+        self, logits: Floats, before: Sequence[int], attempt: int, epoch: int
+    ) -> int:
+        """A drafted token; another epoch, too, draws with other noise from what a limit
+        asks for."""
+        other = self._to_draft_from(logits, before, epoch)
+        if other is None:
+            token = super().draft(logits, before, attempt, epoch)
+        else:
+            noise = len(before), Use.DRAFT, epoch
+            token = self.draw.from_distribution(other, *noise)
+        self._drawn(token, token)
+        return token
 
-    def before_draft(
+    def redraw(
+        self,
+        target: Floats,
+        without: Callable[[], Floats] | None,
+        row: Candidates,
+        before: Sequence[int],
+    ) -> int:
+        """The place in a row of the token after those that stay."""
+        other = self._to_redraw_from(target, without, before)
+        if other is None:
+            index = super().redraw(target, without, row, before)
+        else:
+            index = self.draw.from_distribution(other, len(before))
+        self._drawn(index, int(row.token_ids[index]))
+        return index
+
+    def decide(self, judged: Judged, before: Sequence[int]) -> int | None:
+        """The place in the row of the token that replaces a draft; None: it stays."""
+        other = self._to_decide_from(judged, before)
+        if other is None:
+            index = judged.refusal()
+        else:
+            place = self.draw.from_distribution(other, len(before))
+            index = place - 1 if place else None
+        if index is None:
+            self._drawn(0, judged.token)
+        else:
+            self._drawn(1 + index, int(judged.row.token_ids[index]))
+        return index
+
+    def _to_draft_from(
         self, logits: Floats, text_ids: Sequence[int], epoch: int
     ) -> Floats | None:
-        """Without a limit the base is asked when the token has left."""
+        """Probabilities (V,) in place of the specialist's; None: draw from those.
+        Without a limit the base is asked when the token has left."""
         public = self._public(text_ids)
         self._own = list(text_ids)
         asked = self._asked = _Entry(len(text_ids), public, epoch)
@@ -205,20 +348,25 @@ class Account:
         asked.own, asked.mixed = mixed(whole, base[:], weight), True
         return asked.own
 
-    def before_redraw(
-        self, target: Floats, without: Floats | None, text_ids: Sequence[int]
+    def _to_redraw_from(
+        self,
+        target: Floats,
+        without: Callable[[], Floats] | None,
+        text_ids: Sequence[int],
     ) -> Floats | None:
-        """A target that does not depend on the history tells nothing."""
+        """Probabilities (K,) in place of the target's. A target that does not depend on
+        the history tells nothing."""
         self._own = list(text_ids)
         self._asked = _Entry(len(text_ids), self._public(text_ids))
         if without is None:
             return None
         return self._bounded(
-            self._draw.distribution(target), reference(self._draw, without)
+            self._draw.distribution(target), reference(self._draw, without())
         )
 
-    def before_decision(self, judged: Judged, text_ids: Sequence[int]) -> Floats | None:
-        """What is decided depends on what the draft was really drawn from."""
+    def _to_decide_from(self, judged: Judged, text_ids: Sequence[int]) -> Floats | None:
+        """Probabilities (1 + K,) of the outcomes, which depend on what the draft was
+        really drawn from."""
         place = len(text_ids)
         draft = self._draws.get(place)
         # What is drafted behind it is there yet.
@@ -233,7 +381,7 @@ class Account:
         assert own is not None
         row, token, draw = judged.row, judged.token, self._draw
         outcomes = judged.outcomes(draw.distribution(judged.target), own, row, token)
-        wanted = reference(draw, judged.without)
+        wanted = reference(draw, judged.without())
         without = judged.outcomes(wanted, draft.base, row, token)
         here = row.token_ids == token
         anew = np.concatenate([[wanted[here].sum()], np.where(here, 0.0, wanted)])
@@ -243,7 +391,7 @@ class Account:
         draft.own = draft.base = None
         return outcomes if probs is None and draft.mixed else probs
 
-    def drawn(self, index: int, token: int) -> None:
+    def _drawn(self, index: int, token: int) -> None:
         """Keep what it tells, until the token leaves."""
         asked, nats = self._asked, None
         asked.token = token

@@ -32,10 +32,9 @@ from edge_app.decoding.events import (
     Tally,
     emit_to,
 )
-from edge_app.decoding.gate import PublicText
 from edge_app.decoding.on_device import OfflineVerifier, RememberedRows, verifier_of
 from edge_app.decoding.session import Patience, go_alone
-from edge_app.privacy.budget import Account, CountingVerifier
+from edge_app.privacy.budget import Account, CountingVerifier, PublicText
 from edge_app.privacy.guard.gate import GuardGate
 from edge_app.privacy.guard.history import PrivateIndex, index_of_store
 from edge_app.privacy.ledger import Ledger, SpentToday, check_room, spent_path
@@ -325,7 +324,7 @@ class WritingService:
         job = TextJob(
             *(model, context, request, role.method, emit, stop, patience),
             keeps_session=True,
-            account=account,
+            draws=account,
             gate=gate,
             given_ids=given,
         )

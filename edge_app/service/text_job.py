@@ -12,7 +12,7 @@ from decoding_core.errors import StoppedError
 from decoding_core.messages import OpenSession
 from decoding_core.protocols import Method, Verifier
 from decoding_core.verifier import common_prefix, hold_text, read_text, role_of
-from edge_app.decoding.draw_account import DrawAccount
+from edge_app.decoding.deciders import Draws
 from edge_app.decoding.events import (
     Drafted,
     Emit,
@@ -55,8 +55,8 @@ class TextJob:
     """With a server that is lost in mid-text."""
     keeps_session: bool = False
     """Whether the verifier's session stays open for another version of the text."""
-    account: DrawAccount | None = None
-    """Hears of all that is drawn."""
+    draws: Draws | None = None
+    """A privacy account that draws; None: nothing is reckoned."""
     gate: Gate | None = None
     """What a draft must pass before it leaves; None: all may leave."""
     given_ids: Sequence[int] = ()
@@ -131,7 +131,7 @@ class TextJob:
                 end_ids=vocabulary.end_ids,
                 never=never_drawn(self.model.vocabulary, request, passages),
                 stop=self.stop,
-                account=self.account,
+                draws=self.draws,
                 gate=self.gate,
                 given_ids=self.given_ids,
             )

@@ -266,11 +266,12 @@ def test_who_shares_cores_goes_back_to_turns():
 def test_a_verdict_that_is_overdue_is_not_waited_for():
     """Only one that is about to come is: a token takes 7 ms."""
     lengths = DraftLengths("auto", 2, LONGEST)
-    assert lengths.worth_a_token(0.03, 0.3, 0.0)  # nothing is known yet
+    drafted = [0.9] * 8
+    assert lengths.worth_a_token(drafted, 3, 0.0)  # nothing is known yet
     rounds(lengths, GPU, lambda length, number: length // 2)
-    assert lengths.worth_a_token(0.03, 0.3, 2 * GPU.draft)
-    assert not lengths.worth_a_token(0.03, 0.3, 0.1 * GPU.draft)
-    assert lengths.worth_a_token(0.03, 0.3, -2 * GPU.draft)
+    assert lengths.worth_a_token(drafted, 3, 2 * GPU.draft)
+    assert not lengths.worth_a_token(drafted, 3, 0.1 * GPU.draft)
+    assert lengths.worth_a_token(drafted, 3, -2 * GPU.draft)
 
 
 @pytest.mark.parametrize(("length", "window"), [(5, 2), (5, "auto"), ("auto", 1)])
@@ -375,9 +376,9 @@ def test_a_limit_of_nothing_or_one_is_kept(limit, expected):
 def test_drafting_ahead_ends_where_it_is_hardly_ever_kept():
     """Behind tokens that wait for their verdicts."""
     lengths = DraftLengths("auto", 4, LONGEST)
-    assert lengths.worth_a_block(lengths.chance([]))
+    assert lengths.begins_a_block([])
     rounds(lengths, GPU, lambda length, number: 0)
-    assert lengths.worth_a_block(lengths.chance([]))
-    assert not lengths.worth_a_block(lengths.chance([0.9, 0.9]))
+    assert lengths.begins_a_block([])
+    assert not lengths.begins_a_block([0.9, 0.9])
     rounds(lengths, GPU, lambda length, number: length, 400)
-    assert lengths.worth_a_block(3 * LONGEST)
+    assert lengths.begins_a_block([0.9] * 3 * LONGEST)

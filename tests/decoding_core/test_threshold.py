@@ -34,8 +34,7 @@ def test_a_number_stays():
     likes."""
     threshold = RunningThreshold(0.3)
     threshold.learn(0, 5.0, 8)
-    assert {threshold.at(place, 0) for place in range(100)} == {0.3}
-    assert {threshold.room(place) for place in range(100)} == {DRAFT_LIMIT}
+    assert {threshold.at(place, 0) for place in range(100)} == {(0.3, DRAFT_LIMIT)}
 
 
 def test_the_mean_of_all_places_but_those_of_the_last_stride():
@@ -46,14 +45,14 @@ def test_the_mean_of_all_places_but_those_of_the_last_stride():
     settled = 3 * STRIDE
     expected = {0: 0.5, 1: 0.5, 2: (STRIDE - 1) / 2, 3: (2 * STRIDE - 1) / 2}
     for place in range(4 * STRIDE):
-        assert threshold.at(place, settled) == expected[place // STRIDE]
+        assert threshold.at(place, settled)[0] == expected[place // STRIDE]
 
 
 def test_it_never_grows_beyond_what_a_block_can_say():
     """However absurd the ratios."""
     threshold = RunningThreshold("auto")
     threshold.learn(0, 1e30, STRIDE)
-    assert threshold.at(2 * STRIDE, STRIDE) == THRESHOLD_LIMIT
+    assert threshold.at(2 * STRIDE, STRIDE)[0] == THRESHOLD_LIMIT
 
 
 @given(st.lists(counts, min_size=3 * STRIDE, max_size=6 * STRIDE), st.data())
@@ -63,18 +62,18 @@ def test_it_is_the_same_wherever_blocks_end_and_whenever_verdicts_come(ratios, d
     one_by_one, by_blocks = RunningThreshold("auto"), RunningThreshold("auto")
     for place, ratio in enumerate(ratios):
         one_by_one.learn(place, ratio, 1)
-    wanted = [one_by_one.at(place, len(ratios)) for place in range(len(ratios))]
+    wanted = [one_by_one.at(place, len(ratios))[0] for place in range(len(ratios))]
     settled = 0
     while settled < len(ratios):
-        known = [by_blocks.at(place, settled) for place in range(len(ratios))]
+        known = [by_blocks.at(place, settled)[0] for place in range(len(ratios))]
         pairs = zip(known, wanted, strict=True)
         assert all(one in (None, other) for one, other in pairs)
-        most = min(by_blocks.room(settled), len(ratios) - settled)
+        most = min(by_blocks.at(settled, settled)[1], len(ratios) - settled)
         length = data.draw(st.integers(1, most))
         block = ratios[settled : settled + length]
         by_blocks.learn(settled, sum(block), length)
         settled += length
-    assert [by_blocks.at(place, settled) for place in range(len(ratios))] == wanted
+    assert [by_blocks.at(place, settled)[0] for place in range(len(ratios))] == wanted
 
 
 @given(st.integers(0, 10 * STRIDE), st.integers(0, 10 * STRIDE))
@@ -82,9 +81,9 @@ def test_it_is_not_known_while_it_depends_on_tokens_that_are_not_settled(place, 
     """So one may draft ahead of the settled text for a stride, and less than two."""
     threshold = RunningThreshold("auto")
     needed = max(place // STRIDE - 1, 0) * STRIDE
-    assert (threshold.at(place, more) is None) == (more < needed)
+    assert (threshold.at(place, more)[0] is None) == (more < needed)
     assert not needed or STRIDE <= place - needed < 2 * STRIDE
-    last = place + threshold.room(place) - 1
+    last = place + threshold.at(place, 0)[1] - 1
     assert last // STRIDE == place // STRIDE
     assert (last + 1) // STRIDE == place // STRIDE + 1
 
@@ -92,10 +91,10 @@ def test_it_is_not_known_while_it_depends_on_tokens_that_are_not_settled(place, 
 def test_places_that_nobody_verified_do_not_count():
     """Those written alone, while the server was away."""
     threshold = RunningThreshold("auto")
-    assert threshold.at(2 * STRIDE, STRIDE) == 0.5
+    assert threshold.at(2 * STRIDE, STRIDE)[0] == 0.5
     threshold.learn(STRIDE + 3, 6.0, 2)
-    assert threshold.at(2 * STRIDE, 2 * STRIDE) == 0.5
-    assert threshold.at(3 * STRIDE, 2 * STRIDE) == 3.0
+    assert threshold.at(2 * STRIDE, 2 * STRIDE)[0] == 0.5
+    assert threshold.at(3 * STRIDE, 2 * STRIDE)[0] == 3.0
 
 
 @given(logprobs, logprobs, logprobs)
@@ -131,10 +130,10 @@ def expected_means(tables, terms, places, length, threshold=None, text=(), norms
     mean Z of these, by enumerating every draft of blocks of one length."""
     threshold = threshold or RunningThreshold("auto")
     if len(text) == places:
-        learnt = threshold.at(places + threshold.STRIDE, places)
+        learnt, _ = threshold.at(places + threshold.STRIDE, places)
         return np.array([learnt, np.mean(norms)])
-    size = min(length, threshold.room(len(text)), places - len(text))
-    limit = threshold.at(len(text), len(text))
+    limit, room = threshold.at(len(text), len(text))
+    size = min(length, room, places - len(text))
     total = np.zeros(2)
     for drafted in itertools.product(range(2), repeat=size):
         texts = [(*text, *drafted[:n]) for n in range(size + 1)]

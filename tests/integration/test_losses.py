@@ -149,7 +149,7 @@ class Text:
             session,
             emitter,
             max_tokens=tokens,
-            account=account,
+            draws=account,
         )
         self.rounds = self.lost = 0
         for _ in loop.blocks():
@@ -244,9 +244,9 @@ class Noting(Account):
         super().__init__(*arguments)
         self.drafts, self.redraws = {}, {}
 
-    def drawn(self, index, token):
+    def _drawn(self, index, token):
         asked = self._asked
-        super().drawn(index, token)
+        super()._drawn(index, token)
         if asked.epoch < 0:
             self.redraws[asked.place] = token, asked.nats
         else:

@@ -66,7 +66,7 @@ class Writing:
             end_ids=end_ids,
             never=never,
             stop=self.stop,
-            account=account,
+            draws=account,
             given_ids=given_ids,
         )
 

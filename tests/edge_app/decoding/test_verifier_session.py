@@ -105,7 +105,7 @@ class Run:
             self.emitter,
             max_tokens=self.max_tokens,
             end_ids=self.ends,
-            account=self.account,
+            draws=self.account,
         )
         patience = random.Random(self.timing)
         self.loop._has_time = lambda: patience.random() < 0.7

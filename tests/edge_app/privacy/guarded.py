@@ -9,11 +9,10 @@ from decoding_core.messages import OpenSession
 from decoding_core.methods import build
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import EventEmitter, HeldBack, Notice, Tally
-from edge_app.decoding.gate import PublicText
 from edge_app.decoding.loop import decode_loop
 from edge_app.decoding.on_device import EdgeBaseVerifier, RememberedRows
 from edge_app.decoding.session import Patience, VerifierSession
-from edge_app.privacy.budget import Account, CountingVerifier, PrivacyLimits
+from edge_app.privacy.budget import Account, CountingVerifier, PrivacyLimits, PublicText
 from edge_app.privacy.guard.gate import _TYPED, FIRST_NAMES, LAST_NAMES, GuardGate
 from edge_app.privacy.guard.history import index_of
 from edge_app.privacy.guard.words import words_of
@@ -190,7 +189,7 @@ class GuardedRun:
             self.emitter,
             max_tokens=len(script) + 10,
             end_ids=self.vocabulary.end_ids,
-            account=self.account,
+            draws=self.account,
             gate=self.gate,
             given_ids=script[: self.given],
         )

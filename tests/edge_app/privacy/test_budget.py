@@ -16,9 +16,9 @@ from decoding_core.residual import coupling_outcomes, rejection_outcomes
 from decoding_core.sampling import Draw, Noise
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier, role_of
-from edge_app.decoding.draw_account import Judged
+from edge_app.decoding.deciders import Judged
 from edge_app.decoding.events import HeldBack, Notice, PrivacySpent
-from edge_app.decoding.gate import Piece, PublicText
+from edge_app.decoding.gate import Piece
 from edge_app.decoding.on_device import EdgeBaseVerifier, RememberedRows
 from edge_app.decoding.session import Patience
 from edge_app.privacy.budget import (
@@ -26,6 +26,7 @@ from edge_app.privacy.budget import (
     Account,
     CountingVerifier,
     PrivacyLimits,
+    PublicText,
 )
 from tests.edge_app.decoding.losing_server import DISTURBANCES
 from tests.edge_app.decoding.test_loop import Writing
@@ -269,8 +270,8 @@ def test_what_is_replaced_before_it_leaves_is_not_told():
     account.open(PUBLIC)
     own, sent = [5, 6, 7, 3], [5, 9, 8, 7, 3]
     for place, token in enumerate(own):
-        account.before_draft(row("small", [*PRIVATE, *own[:place]]), own[:place], 0)
-        account.drawn(token, token)
+        account._to_draft_from(row("small", [*PRIVATE, *own[:place]]), own[:place], 0)
+        account._drawn(token, token)
     account.leave(0, sent)
     expected = 0.0
     seen = ([], [], 5), ([5, 6], [5, 9, 8], 7), ([5, 6, 7], [5, 9, 8, 7], 3)
@@ -361,21 +362,23 @@ def test_what_a_draft_and_its_decision_tell_together(outcomes, limit):
                 judges=True,
             )
             account.open(PUBLIC)
-            other = account.before_draft(small, [], 0)
+            other = account._to_draft_from(small, [], 0)
             drafted = draw.distribution(np.exp(small)) if other is None else other
             if not drafted[token]:
                 continue
-            account.drawn(token, token)
+            account._drawn(token, token)
             account.leave(0, [token])
-            judged = Judged(token, row, target, without, small, outcomes)
-            other = account.before_decision(judged, [])
+            judged = Judged(
+                token, row, target, lambda: without, small, outcomes, lambda: None
+            )
+            other = account._to_decide_from(judged, [])
             if other is None:
                 own = draw.distribution(target)
                 other = outcomes(own, draw.distribution(np.exp(small)), row, token)
             if not other[outcome]:
                 continue
             stands = ids[outcome - 1] if outcome else token
-            account.drawn(outcome, int(stands))
+            account._drawn(outcome, int(stands))
             account.leave(1, [])
             seen = drafted[token] * other[outcome]
             emitted[stands] += seen
