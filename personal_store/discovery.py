@@ -88,7 +88,7 @@ def discover_in(
 ) -> Discovery:
     """What `discover` finds among these sources alone.
 
-    `beside` are other files of the same folder: they tell whose export it is, and are
+    `beside` are other files of the same folder: they show whose export it is, and are
     not read.
     """
     work = _Search(path, [source for source in sources if not source.fault])
@@ -141,7 +141,7 @@ def settled(
 ) -> Iterator[list[Source]]:
     """The files to read, each time there are some; goes on until it is stopped.
 
-    A file is told of once it looked the same in two rounds, and again when it changed.
+    A file is yielded once it looked the same in two rounds, and again when it changed.
     At first that is every file.
     """
     known: dict[Path, _Mark] = {}

@@ -40,7 +40,7 @@ class SourceError(StoreError):
 
 
 class SeveralOwnersError(SourceError):
-    """Exports of several people lie together; nobody can tell which is the owner's."""
+    """Exports of several people lie together; it is unknown which is the owner's."""
 
 
 def faults() -> tuple[type[Exception], ...]:

@@ -93,9 +93,9 @@ def is_importing(store: Path) -> bool:
 def _since(file: IO[str]) -> str:
     """When its holder began; empty if it has not written that yet."""
     try:
-        told = json.loads(file.read())
-        began = datetime.fromisoformat(told["since"]).astimezone()
-        process = int(told["process"])
+        holder = json.loads(file.read())
+        began = datetime.fromisoformat(holder["since"]).astimezone()
+        process = int(holder["process"])
     except (OSError, ValueError, KeyError, TypeError):
         return ""
     today = began.date() == datetime.now().astimezone().date()
@@ -129,7 +129,7 @@ def in_words(count: int) -> str:
 
 def read_before(db: Database, source: Source, me: frozenset[str], options: str) -> int:
     """The furthest place that any run over a source that only ever grows has
-    committed, told alike.
+    committed with the same options.
 
     0 for an ordinary source: there a run after one that ended begins anew, for the
     source may have changed anywhere.
@@ -169,7 +169,9 @@ class Before:
     """Texts and what else was counted in it, but failures."""
 
     @classmethod
-    def of(cls, db: Database, kind: str, source: Source, told: str) -> "Before | None":
+    def of(
+        cls, db: Database, kind: str, source: Source, options: str
+    ) -> "Before | None":
         """The last import of this source by this importer, with the same options and
         code; None if there is none, or if another import has begun since."""
         row = db.execute(
@@ -177,7 +179,7 @@ class Before:
                       options = ? AND reader = ? AND ended IS NOT NULL
                FROM import_run AS run JOIN source ON source.id = source_id
                WHERE place = ? AND kind = ? ORDER BY run.id DESC LIMIT 1""",
-            [told, reader(db), source.place, kind],
+            [options, reader(db), source.place, kind],
         ).fetchone()
         return cls(*row[:-1]) if row and row[-1] else None
 
@@ -285,7 +287,7 @@ def unfinished(store: Store) -> list[Unfinished]:
 
 
 def as_begun(store: Store, asked: Unfinished) -> Unfinished:
-    """What is asked for, with what was told besides when it was begun."""
+    """What is asked for, with the addresses and columns given when it was begun."""
     for known in _read(store.db):
         if known.is_same(asked) and asked.me in ((), known.me):
             return known
@@ -301,7 +303,7 @@ def dismiss(store: Store, asked: Unfinished) -> None:
 def noted(
     store: Store, asked: Unfinished, progress: ProgressCallback
 ) -> Iterator[ProgressCallback]:
-    """A callback that notes how far the import is, and then tells `progress`. What is
+    """A callback that notes how far the import is, and then calls `progress`. What is
     done within, and raises nothing, is finished."""
     asked = replace(asked, path=asked.path.absolute())
     done, total = 0, 0
@@ -350,5 +352,5 @@ def _read(db: Database) -> list[Unfinished]:
 
 def _made(body: Mapping[str, Any]) -> Unfinished:
     known = {one.name for one in fields(Unfinished)} & set(body)  # of any version
-    told = {name: body[name] for name in known}
-    return Unfinished(**told | {"path": Path(body["path"]), "me": tuple(body["me"])})
+    values = {name: body[name] for name in known}
+    return Unfinished(**values | {"path": Path(body["path"]), "me": tuple(body["me"])})

@@ -45,7 +45,7 @@ from personal_store.importers import (
 )
 from personal_store.importers.exports import is_name
 from personal_store.lifecycle.cleaning import clean_all_waiting, compare_threads
-from personal_store.lifecycle.identities import TOLD, labelled_sent
+from personal_store.lifecycle.identities import BY_OWNER, labelled_sent
 from personal_store.lifecycle.writing import (
     KNOWN,
     UNCHANGED,
@@ -84,10 +84,10 @@ def import_source(
 ) -> ImportReport:
     """Read everything behind a path into the store with the importer of this kind.
 
-    Files that have not changed since they were imported are passed over, unless told to
-    read them `again`. Bad records are counted and listed in the report. What cannot be
+    Files that have not changed since they were imported are passed over, unless they
+    are read `again`. Bad records are counted and listed in the report. What cannot be
     imported at all raises StoreError, and so does an import while another one is
-    running. Progress is told as (bytes done, bytes in total).
+    running. `progress` gets (bytes done, bytes in total).
     """
     importer = importers.load(kind)
     with _translated(path, ImportReport()):
@@ -120,7 +120,7 @@ def import_sources(
                 store, kind, importer, sources, mapping or {}, readers, again, report
             )
             work.learn_owner(me)
-            work.read_all(_Told(progress, size))
+            work.read_all(_Meter(progress, size))
         if is_mail and (work.report.added or not work.newest_before):
             compare_threads(store.db, work.newest_before)
         if is_mail and not keeps_bodies(store.db):
@@ -150,9 +150,9 @@ def find_owner(
         return Owner(tuple(names), why)
     if not isinstance(importer, MailImporter):
         return Owner()
-    told = tuple(filter(None, map(address_in, me)))
-    if told or not all(map(is_name, known)):
-        return Owner(told)
+    given = tuple(filter(None, map(address_in, me)))
+    if given or not all(map(is_name, known)):
+        return Owner(given)
     people = _people(importer, sources)
     owner = people.owner()
     if not owner.addresses:
@@ -204,12 +204,12 @@ class _Import:
             talkers = self.importer.people(self.sources[0])
             mine = tuple(map(talkers.identity, mine))
         self.report.notes += owner.sentences()
-        recognised = self.store.add_identities(mine, owner.why or TOLD)
+        recognised = self.store.add_identities(mine, owner.why or BY_OWNER)
         if recognised:
             note = f"{recognised:,} texts stored earlier turn out to be yours"
             self.report.notes.append(note)
 
-    def read_all(self, told: "_Told") -> None:
+    def read_all(self, meter: "_Meter") -> None:
         """One source after the other, each with its own place to go on from.
 
         One of several that cannot be read does not keep the others out.
@@ -218,14 +218,14 @@ class _Import:
         done = 0
         for source in self.sources:
             try:
-                self._read(source, told.after(done))
+                self._read(source, meter.after(done))
             except (SourceError, OSError, *UNREADABLE) as error:
                 if len(self.sources) == 1:
                     raise
                 failure = ImportFailure(source.size, source.place, reason_of(error))
                 self.report.failures.append(failure)
             done += source.size
-        told.at(done)
+        meter.at(done)
 
     def end(self) -> None:
         """Note that the sources were read, once all is done that follows from it: an
@@ -258,7 +258,7 @@ class _Import:
                     f"'specsteer me add {address}' makes them yours"
                 )
 
-    def _read(self, source: Source, told: "_Told") -> None:
+    def _read(self, source: Source, meter: "_Meter") -> None:
         if source.fault:
             raise SourceError(source.fault)
         mapping = self.mapping
@@ -301,7 +301,7 @@ class _Import:
                     run.commit(batch, self.report)
                     batch.clear()
                     since = monotonic()
-                told.at(item.position)
+                meter.at(item.position)
         except (SourceError, OSError, *UNREADABLE):
             run.commit(batch, self.report)  # the source may be damaged here for good
             raise
@@ -328,7 +328,7 @@ class _Import:
         return self.importer.read(source, options)
 
     def _layout(self, importer: TableImporter, source: Source) -> dict[str, str]:
-        """Columns as told, else as in the last table of this shape, else guessed."""
+        """Columns as given, else as in the last table of this shape, else guessed."""
         db, names = self.store.db, importer.names(source)
         known = remembered(db, names)
         chosen = importer.columns(source, {**known, **self.mapping}).mapping()
@@ -344,16 +344,16 @@ class _Import:
 
 
 @dataclass(slots=True)
-class _Told:
-    """Progress, told a few hundred times at most, whatever the number of records."""
+class _Meter:
+    """Reports progress a few hundred times at most, whatever the number of records."""
 
     progress: ProgressCallback | None
     total: int
     before: int = 0
     step: int = -1
 
-    def after(self, done: int) -> "_Told":
-        """Progress of the next source, which begins when so much is done."""
+    def after(self, done: int) -> "_Meter":
+        """The meter of the next source, which begins at `done` bytes."""
         return replace(self, before=done)
 
     def at(self, position: int) -> None:
@@ -419,12 +419,12 @@ def remember(db: Database, names: Sequence[str], mapping: Mapping[str, str]) -> 
         )
 
 
-def described(name: str, mapping: Mapping[str, str], known: bool, told: bool) -> str:
+def described(name: str, mapping: Mapping[str, str], known: bool, given: bool) -> str:
     """The sentence that shows the person what is read from where."""
     columns = ", ".join(
         f"{field}={column}" for field, column in mapping.items() if column
     )
-    if told:
+    if given:
         return f"{name}: {columns}; remembered for files with these columns"
     why = "as the last time" if known else "guessed"
     return f"{name}: {columns} ({why}; --map FIELD=COLUMN changes it)"

@@ -188,7 +188,7 @@ class Store:
 
     def thread(self, record_id: int) -> list[Passage]:
         """Own and received texts of the thread in which this one stands, whole, the
-        oldest first; what a mail names as its first one tells the thread."""
+        oldest first; the first mail that a mail names identifies its thread."""
         rows = self.db.execute(
             "SELECT key, thread FROM record WHERE id = ?", [record_id]
         ).fetchall()
@@ -207,8 +207,8 @@ class Store:
             clean_all_waiting(self.db, ids)
             hits = [Hit(found, 0.0, {}) for found in ids]
             own = {one.record_id: one for one in self._passages(hits)}
-            heard = {one.record_id: one for one in self._passages(hits, _RECEIVED)}
-            both = own | heard
+            received = {one.record_id: one for one in self._passages(hits, _RECEIVED)}
+            both = own | received
             return [both[found] for found in ids if found in both]
         return []
 
@@ -309,7 +309,9 @@ class Store:
         """The addresses that are the owner's."""
         return [identity.address for identity in owner.identities(self.db)]
 
-    def add_identities(self, addresses: Sequence[str], why: str = owner.TOLD) -> int:
+    def add_identities(
+        self, addresses: Sequence[str], why: str = owner.BY_OWNER
+    ) -> int:
         """Say that these addresses are the owner's, and judge all stored mail again.
 
         Returns how many stored texts turned out to be own.

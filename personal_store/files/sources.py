@@ -95,8 +95,8 @@ def locate(
     """The sources behind a path, in a fixed order; raises SourceError if none.
 
     A single file is taken at its word; in folders and archives `wanted` chooses.
-    Archives in a folder are looked into as well, unless told otherwise. A source that
-    cannot be read is listed with its fault, as long as there are others.
+    Archives in a folder are looked into as well, unless `archives` is false. A source
+    that cannot be read is listed with its fault, as long as there are others.
     """
     selection = _selection.get()
     try:

@@ -18,7 +18,7 @@ from personal_store.mail.mail import address_in
 from personal_store.records import OWN, UNREAD, Author
 from personal_store.search.tables import count_change, drop, refresh
 
-TOLD = "told so"
+BY_OWNER = "told so"
 """The evidence of an address that the owner gave."""
 _LISTED = 10
 _FOREIGN = """
@@ -62,14 +62,14 @@ def identities(db: Database) -> list[Identity]:
     ]
 
 
-def add_identities(db: Database, addresses: Sequence[str], why: str = TOLD) -> int:
+def add_identities(db: Database, addresses: Sequence[str], why: str = BY_OWNER) -> int:
     """Note the owner's addresses; how many stored texts turned out to be own.
 
-    An address that was said not to be the owner's is only added when told so.
+    An address that the owner has removed is added again by the owner alone.
     """
     with immediate(db):
         added = _plain(addresses)
-        if why != TOLD:
+        if why != BY_OWNER:
             added = [one for one in added if one not in _strangers(db)]
         for address in added:
             db.execute("DELETE FROM stranger WHERE address = ?", [address])
@@ -77,7 +77,7 @@ def add_identities(db: Database, addresses: Sequence[str], why: str = TOLD) -> i
                 """INSERT INTO identity(address, why, confirmed) VALUES (?, ?, ?)
                    ON CONFLICT(address) DO UPDATE
                    SET confirmed = confirmed OR excluded.confirmed""",
-                [address, why, why == TOLD],
+                [address, why, why == BY_OWNER],
             )
         return judge(db, added)
 

@@ -218,7 +218,7 @@ def _number(db: Database, condition: str) -> int:
 
 
 def _languages(db: Database) -> dict[str, int] | None:
-    """Languages in a sample that is spread over the store; short texts tell none."""
+    """Languages in a sample that is spread over the store; short texts are left out."""
     try:
         classify = importlib.import_module("py3langid").classify
     except ImportError:

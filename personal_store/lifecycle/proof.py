@@ -1,6 +1,6 @@
 """The proof of forgetting: a store holds what its rows say, and nothing else.
 
-Nobody can tell by looking at bytes whether "balloons" in a file is a word that was
+Bytes alone do not show whether "balloons" in a file is a word that was
 forgotten, or the word "balloon" of a text that stays, beside a number that looks like
 an "s". So no words are looked for in the store. Instead everything in it is accounted
 for, without knowing what was forgotten:
