@@ -31,7 +31,6 @@ from models.local.finding import PullUnderWay, pulls_under_way
 from models.prompts import Request
 from personal_store import keys
 from personal_store.connection import holds_own_texts
-from personal_store.import_runs import in_words
 
 if TYPE_CHECKING:
     from edge_app.service.service import WritingService
@@ -151,6 +150,8 @@ class Arrivals:
     def in_words(self) -> str:
         """How far the first pull is, or where it stopped; empty if there is none."""
         for pull in self._look():
+            from personal_store.import_runs import in_words  # loads the store
+
             name = one_line(pull.repository)
             far = f"{in_words(pull.done)} of {in_words(pull.total)}"
             if pull.done >= pull.total:

@@ -12,7 +12,6 @@ import click
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.foreign_text import one_line
 from edge_app.commands import options
-from edge_app.commands.service_config import detokenizers
 from edge_app.commands.terminal import echo_json, note, read_stdin
 from edge_app.config.settings import (
     keep_allowed,
@@ -45,6 +44,9 @@ def sent_command(last: bool, brief: bool, as_json: bool, with_bytes: bool) -> No
         specsteer sent --brief
         specsteer sent --last --bytes
     """
+    # The settings of models, which --help does without.
+    from edge_app.commands.service_config import detokenizers
+
     found = sendings(ledger_path(), store_path())
     found = list(last_text(found)) if last else found
     wanted = {one.vocabulary_id for one in found if one.vocabulary_id}

@@ -20,7 +20,6 @@ from decoding_core.errors import InvalidSettingsError
 from decoding_core.foreign_text import escaped_json, legible, one_line, ungated
 from models.command_line import ask_secret
 from personal_store import keys
-from personal_store.import_runs import in_words
 
 if TYPE_CHECKING:
     from rich.progress import ProgressColumn
@@ -76,6 +75,8 @@ class Progress:
                 left = f", {seconds:.0f} s left"
         if not self._in_bytes:
             return f"{self._label}: {done:,} of {total:,}{left}"
+        from personal_store.import_runs import in_words  # loads the store
+
         speed = f"{in_words(int(rate))} a second"
         return f"{self._label}: {in_words(done)} of {in_words(total)}, {speed}{left}"
 
