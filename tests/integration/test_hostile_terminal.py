@@ -79,7 +79,7 @@ def test_commands_in_a_terminal(names):
         ["import", "imap", HOSTILE, "--server", HOSTILE.replace("\r", "")],
         ["import", "mbox", names["missing"]],
         ["doctor"],
-        ["lab", "bench", "cost", "--specialist", names["gguf"]],
+        ["lab", "evaluate", "--sample", "--specialist", names["gguf"]],
         [HOSTILE],
         ["status"],
     ]

@@ -95,9 +95,9 @@ def test_a_state_folder_that_cannot_be(run, monkeypatch, tmp_path, command, plac
 def test_a_store_that_fails_within(run, home):
     """As where its disk is full, or somebody damaged it."""
     with Store.open(home / "store.db") as store:
-        store.db.execute("DROP TABLE total")
+        store.db.execute("DROP TABLE record")
     said = sentence(run("search", "milk", "--received"))
-    assert "The store cannot be used: no such table: total." in said
+    assert "The store cannot be used: no such table: record." in said
 
 
 @pytest.mark.parametrize(
