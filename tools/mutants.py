@@ -248,7 +248,9 @@ RECORDER = '''
 import atexit, json, os, time
 import coverage, pytest
 
-cov = coverage.Coverage(data_file=None, include=json.loads(os.environ["MUTANT_FILES"]))
+# The project's settings would measure child processes too, which complain without a file.
+files = json.loads(os.environ["MUTANT_FILES"])
+cov = coverage.Coverage(data_file=None, config_file=False, include=files)
 seconds, failed = {}, []
 cov.start()
 
