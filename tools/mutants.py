@@ -248,7 +248,7 @@ RECORDER = '''
 import atexit, json, os, time
 import coverage, pytest
 
-# The project's settings would measure child processes too, which complain without a file.
+# The project's settings would measure child processes too, which have no file.
 files = json.loads(os.environ["MUTANT_FILES"])
 cov = coverage.Coverage(data_file=None, config_file=False, include=files)
 seconds, failed = {}, []

@@ -159,7 +159,9 @@ class Text:
         session.close()
         assert not self._losses, "losses after the end of the text"
         self.tokens = [(token.id, token.origin) for token in emitter.tokens]
-        self.notices = [e.text for e in self.events if isinstance(e, Notice)]
+        # That a slow machine is waited for is no loss.
+        notices = (e.text for e in self.events if isinstance(e, Notice))
+        self.notices = [text for text in notices if "it is waited for" not in text]
         openings = [
             json.loads(event.payload)
             for event in self.events

@@ -15,7 +15,6 @@ from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import Sent, Settled, SourcesFound
 from edge_app.privacy.ledger import read_ledger
 from edge_app.retrieval.context import PromptBuilder
-from edge_app.service import profiles
 from edge_app.service.profiles import Summary
 from edge_app.service.requests import ServiceConfig, WriteRequest
 from edge_app.service.service import WritingService
@@ -157,7 +156,9 @@ def test_a_profile_never_leaves(service, socket_bytes, tmp_path, monkeypatch):
         return build(self, request, passages, background, max_tokens, **more)
 
     monkeypatch.setattr(PromptBuilder, "build", recording)
-    monkeypatch.setattr(profiles, "_summary_of", lambda _: Summary(told, (1,)))
+    monkeypatch.setattr(
+        "edge_app.service.service.summariser", lambda *_: lambda _: Summary(told, (1,))
+    )
     events = write(service, "profile")
     assert told in read[-1]
     assert NOTES in read[-1]
