@@ -206,6 +206,8 @@ class Page(Screen[None]):
         if self._frame is not None:
             self._frame.stop()
         self._frame, self._drawn = None, time.monotonic()
+        if not self.query(DraftPane):
+            return  # the app is leaving, and its widgets are gone
         writing, shown = self.writing, self.writing.draft_state
         came = writing.apply()
         if writing.draft_state is not shown:
