@@ -274,7 +274,9 @@ def test_whose_letters_they_are_is_asked_before_they_are_read(tmp_path):
 
     async def steps(pilot):
         await pilot.press("ctrl+o")
-        app.screen.query_one("#path", Input).value = str(box)
+        field = app.screen.query_one("#path", Input)
+        await until(pilot, lambda: field.has_focus)
+        field.value = str(box)
         await pilot.press("enter")
         await until(pilot, lambda: "address is yours: say so" in said(app, "#result"))
         await pilot.press("enter")
@@ -309,7 +311,9 @@ def test_an_import_is_paused_and_goes_on(tmp_path):
 
     async def steps(pilot):
         await pilot.press("ctrl+o")
-        app.screen.query_one("#path", Input).value = str(box)
+        field = app.screen.query_one("#path", Input)
+        await until(pilot, lambda: field.has_focus)
+        field.value = str(box)
         await pilot.press("enter")
         await until(pilot, lambda: "enter reads this" in said(app, "#result"))
         await pilot.press("enter")
