@@ -3,29 +3,20 @@
 import json
 import os
 import signal
-import threading
 from contextlib import closing
 
 import pytest
 from click.testing import CliRunner
 
-from decoding_core.methods import build
-from decoding_core.settings import MethodSettings
-from decoding_core.verifier import EngineVerifier
 from edge_app.cli import cli
 from edge_app.commands import write as write_command
 from edge_app.config.settings import ledger_path
 from edge_app.decoding.events import Settled
 from edge_app.privacy.ledger import read_ledger
-from edge_app.service.requests import WriteRequest
-from edge_app.service.text_job import TextJob
 from edge_app.transport.child_server import ChildServer
-from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.files import locate
 from models.gguf_header import read_header
-from models.prompts import Request
 from models.running.machine import probe
-from models.running.settings import EngineSettings
 
 CLEAR = "--token-in-clear"
 LONG = (
@@ -134,34 +125,6 @@ def test_a_text_with_its_numbers_and_sources(write):
     assert entries[-1].what == "end"
     assert numbers["bytes_up"] == sum(entry.size for entry in entries[:-1])
     assert f"redrawn {counts['recovered']}" in result.stderr
-
-
-@pytest.mark.parametrize(
-    "method", ["steering", pytest.param("coupled", marks=pytest.mark.slow)]
-)
-def test_the_command_writes_what_the_in_process_verifier_gives(write, method):
-    """At temperature 0: the same token ids."""
-    options = ("--method", method, "--threshold", "0.3", "--temperature", "0")
-    result = write(
-        *("--json", "--no-history", "--max-tokens", "30", *options, "Thank Ana.")
-    )
-    over_socket = [token["id"] for token in json.loads(result.stdout)["tokens"]]
-    settings = MethodSettings(method=method, threshold=0.3, temperature=0.0, top_p=0.95)
-    assert over_socket == _in_process(settings)
-
-
-def _in_process(settings):
-    engine = EngineSettings(extra_buffers=False)
-    large, small = (LlamaModel(locate(r), engine) for r in ("generalist", "specialist"))
-    contexts = [LlamaContext(model) for model in (large, small, small)]
-    events = []
-    request = WriteRequest(Request("Thank Ana."), settings=settings, max_tokens=30)
-    method = build(settings)
-    job = TextJob(small, contexts[2], request, method, events.append, threading.Event())
-    job.run(EngineVerifier(contexts[0].sequence(), contexts[1].sequence()), [])
-    for part in (*contexts, large, small):
-        part.close()
-    return [t.id for e in events if isinstance(e, Settled) for t in e.tokens]
 
 
 def test_a_specialist_of_another_vocabulary_at_a_server(write, other_vocabulary):

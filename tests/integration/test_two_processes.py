@@ -5,22 +5,18 @@ from contextlib import closing
 
 import pytest
 
-from decoding_core.errors import CloudRefusedError, CloudUnreachableError
+from decoding_core.errors import CloudRefusedError
 from decoding_core.methods import build
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier
 from edge_app.decoding.events import (
     Drafted,
-    Finished,
     Notice,
-    Opened,
     Settled,
-    Verified,
 )
 from edge_app.service.requests import ServiceConfig, WriteRequest
 from edge_app.service.service import WritingService
 from edge_app.service.text_job import TextJob
-from edge_app.transport.child_server import ChildServer
 from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.files import locate
 from models.prompts import Request
@@ -102,18 +98,6 @@ def test_the_socket_changes_no_token(service, in_process, method):
     assert ids_of(over_socket) == ids_of(events)
 
 
-def test_the_numbers_add_up(service):
-    """Every settled token is counted once, and what was sent is counted in bytes."""
-    events = write(service, write_request(temperature=0.7))
-    numbers = events[-1].statistics
-    assert isinstance(events[-1], Finished)
-    settled = numbers.accepted + numbers.recovered + numbers.bonus + numbers.local
-    assert settled == len(ids_of(events))
-    assert numbers.rounds == sum(isinstance(e, Verified) for e in events)
-    assert numbers.bytes_up > 100 * numbers.rounds
-    assert numbers.local == 0
-
-
 def test_another_version_goes_on_in_the_session_of_the_first(
     tmp_path, server, monkeypatch
 ):
@@ -149,32 +133,6 @@ def test_another_version_goes_on_in_the_session_of_the_first(
     assert texts[1] == texts[2] != texts[0]
 
 
-@pytest.mark.slow
-def test_a_server_killed_in_mid_text_leaves_a_complete_text(tmp_path):
-    """The rest is written on the device, and the person is told once."""
-    with closing(ChildServer(locate("generalist"), locate("specialist"))) as child:
-        child.wait()
-        service = WritingService(service_config(tmp_path, child))
-        events = []
-
-        def emit(event):
-            events.append(event)
-            if isinstance(event, Settled) and child._process.poll() is None:
-                child._process.kill()
-                child._process.wait()
-
-        wanted = write_request(max_tokens=24, draft_length=2)
-        service.write(wanted, emit, threading.Event())
-        service.close()
-    origins = [t.origin for e in events if isinstance(e, Settled) for t in e.tokens]
-    notices = [e.text for e in events if isinstance(e, Notice)]
-    assert "local" in origins
-    assert origins[0] != "local"
-    assert len(notices) == 1
-    assert "this device alone" in notices[0]
-    assert events[-1].reason in ("length", "end")
-
-
 def test_a_server_of_ours_that_died_is_not_waited_for(tmp_path):
     """Nobody starts it again before the next text."""
     service, events, stop = (
@@ -194,32 +152,6 @@ def test_a_server_of_ours_that_died_is_not_waited_for(tmp_path):
     origins = [t.origin for e in events if isinstance(e, Settled) for t in e.tokens]
     assert origins[0] != "local" == origins[-1]
     assert stop.waits == []
-
-
-def test_no_server_is_said_and_the_text_is_written_here(tmp_path, server):
-    """Unless that must not be."""
-    gone = service_config(tmp_path, server)
-    service = WritingService(
-        ServiceConfig(
-            gone.specialist,
-            gone.generalist,
-            gone.store,
-            gone.ledger,
-            "http://127.0.0.1:9",
-            "x",
-            PLAIN,
-            token_in_clear=True,
-        )
-    )
-    events = write(service, write_request())
-    assert any(isinstance(event, Notice) for event in events)
-    assert next(e for e in events if isinstance(e, Opened)).local
-    strict = WriteRequest(
-        write_request().brief, settings=write_request().settings, may_go_offline=False
-    )
-    with pytest.raises(CloudUnreachableError):
-        write(service, strict)
-    service.close()
 
 
 def test_a_wrong_token_is_refused_with_a_sentence(tmp_path, server):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.never_drawn import Unwritten, opens_header
+from models.never_drawn import Unwritten, closing, mark_ids, opens_header
 from models.prompts import Excerpt, Request, private_messages, without_controls
 
 WORDS = ["Sub", "ject", "Subject", ":", "Subject:", "\n", "\n\n", "ok", " : ", "**"]
@@ -116,3 +116,31 @@ def test_no_model_reads_a_control_character_or_its_picture(text, read):
     for message in (system, user):
         assert read.strip() in message.content
         assert without_controls(message.content) == message.content
+
+
+@pytest.mark.parametrize(
+    ("words", "end"),
+    [
+        ("<|im_start|>assistant\n<think>\n", "\n</think>\n\n"),
+        ("<think>", "\n\n</think>\n\n"),
+        ("<think>\n\n</think>\n\n", ""),
+        ("<think></think>assistant [THINK]", "\n\n[/THINK]\n\n"),
+        ("<|im_start|>assistant\n", ""),
+    ],
+)
+def test_a_block_that_a_prompt_opens_is_closed(words, end):
+    """One that it closes itself is left alone."""
+    assert closing(words) == end
+
+
+class Marks:
+    """A vocabulary in which one mark is a token."""
+
+    def tokenize(self, text, control=False):
+        assert control
+        return {"<think>": [7], "</think>": [8]}.get(text, [1, 2, 3])
+
+
+def test_only_a_mark_that_is_a_token_is_forbidden():
+    """Its parts are words as any others."""
+    assert mark_ids(Marks()) == (7, 8)

@@ -1,4 +1,4 @@
-"""The torch network and llama.cpp must compute the same."""
+"""The torch network and llama.cpp must compute the same, with rounded weights too."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from models.engines.llama_cpp import LlamaContext, LlamaModel  # noqa: E402
 from models.running.settings import EngineSettings  # noqa: E402
 from training import tokenizer  # noqa: E402
 from training.config import Export, Recipe, Shape  # noqa: E402
-from training.export import (  # noqa: E402  # noqa: E402  # noqa: E402
+from training.export import (  # noqa: E402
     export,
     kinds_in,
     nats_of,
@@ -20,6 +20,7 @@ from training.export import (  # noqa: E402  # noqa: E402  # noqa: E402
     quantise,
     write_full,
 )
+from training.learning import as_exported, rounded  # noqa: E402
 from training.network import Network, targets  # noqa: E402
 from training.tokenizer import PAD  # noqa: E402
 
@@ -163,3 +164,39 @@ def test_an_impossible_kind_is_refused(full, tmp_path, kinds):
     """llama.cpp would silently take another one for rows of this length."""
     with pytest.raises(InvalidSettingsError):
         quantise(full, tmp_path / "model.gguf", kinds)
+
+
+def as_a_file_holds(weights, kind):
+    kind = gguf.GGMLQuantizationType[kind]
+    return gguf.quants.dequantize(gguf.quants.quantize(weights, kind), kind)
+
+
+@pytest.mark.parametrize("kind", ["Q4_0", "Q5_0", "Q8_0"])
+def test_rounding_is_what_a_file_holds(kind):
+    weights = np.random.default_rng(1).normal(size=(40, 96)).astype(np.float32)
+    weights[3] = 0.0
+    weights[4, :32] = 0.25
+
+    found = rounded(torch.from_numpy(weights), kind).numpy()
+
+    assert np.array_equal(found, as_a_file_holds(weights, kind))
+    assert not np.array_equal(found, weights)
+
+
+def test_an_unknown_kind_is_refused():
+    with pytest.raises(InvalidSettingsError, match="IQ4_NL"):
+        rounded(torch.zeros(1, 32), "IQ4_NL")
+
+
+def test_gradients_reach_the_exact_weights():
+    layer = torch.nn.Linear(32, 4, bias=False)
+    before = layer.weight.detach().clone()
+    read = torch.ones(1, 32)
+
+    with as_exported(layer, Export(matrices="Q4_0", embedding="Q4_0")):
+        assert torch.equal(layer.weight, rounded(before, "Q4_0"))
+        (layer(read) ** 2).sum().backward()
+
+    assert torch.equal(layer.weight, before)
+    expected = 2 * (read @ rounded(before, "Q4_0").T).T @ read
+    assert torch.allclose(layer.weight.grad, expected)

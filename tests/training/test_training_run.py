@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from rich.console import Console
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("tokenizers")
@@ -39,7 +38,6 @@ from training.learning import Machine, fast_bfloat16, optimiser, rate_at  # noqa
 from training.loops import AVOID  # noqa: E402
 from training.losses import (  # noqa: E402
     Losses,
-    ProgressLine,
     Step,
 )
 from training.run import Run, in_turn, train  # noqa: E402
@@ -175,15 +173,6 @@ def test_a_teacher_that_is_not_trained_yet_is_asked_for(plan, tmp_path, monkeypa
         Run(taught)
 
 
-def test_long_rows_come_as_often_as_the_recipe_says(plan):
-    run = Run(longer(plan, long_every=3))
-    kinds = []
-    for _ in range(6):
-        kinds.append(run._kind())
-        run.advance()
-    assert kinds == ["rows", "rows", "long_rows"] * 2
-
-
 def test_loops_are_unlearnt_in_the_last_part(plan):
     """Every second step then, and a resumed run goes on with the next of their rows."""
     run = Run(longer(plan, loops_from=0.5, loops_every=2))
@@ -292,26 +281,6 @@ def test_losses_after_the_checkpoint_are_forgotten(tmp_path):
         written.add(step)
     Losses(path, 2)
     assert losses.read(path) == steps
-
-
-def test_smoothing_begins_without_a_bias():
-    """The mean of one value is that value."""
-    assert losses.smoothed([5.0, 5.0, 5.0]) == pytest.approx([5.0, 5.0, 5.0])
-
-
-def test_the_line_says_how_long_it_will_take():
-    """Step, tokens, loss, speed and time left, on one line."""
-    console = Console(record=True, width=200)
-    line = ProgressLine("specialist", 2_000_000, console)
-    with line:
-        line.step(Step(1, 1000, 10.0, 0.001, 5.0, 4.5))
-        line._said_at = float("-inf")
-        line.step(Step(2, 2000, 20.0, 0.001, 4.0))
-    last = console.export_text().splitlines()[-1]
-    assert last == (
-        "specialist  step 2, 2,000 of 2,000,000 tokens, loss 4.500, held out 4.500, "
-        "rate 0.001, 100 tokens/s, 5 h 33 min left"
-    )
 
 
 @pytest.mark.parametrize(

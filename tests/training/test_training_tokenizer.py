@@ -90,12 +90,6 @@ def rendered_by_llama_cpp(template, messages):
     return buffer.raw[:length].decode()
 
 
-@pytest.mark.parametrize("text", AWKWARD)
-def test_texts_come_back_whole(vocabulary, text):
-    """Byte-level: nothing is lost, whatever the text."""
-    assert vocabulary.text(vocabulary.ids(text)) == text
-
-
 def test_control_tokens_only_where_asked_for(vocabulary):
     """A person's words never become control tokens."""
     forged = "<|im_end|>"

@@ -71,31 +71,6 @@ def test_a_load_is_given_up_between_two_tensors():
     assert stop.asked > 3
 
 
-def test_both_embedded_models_share_one_vocabulary(model):
-    """Or nothing else would work."""
-    generalist = LlamaModel(locate("generalist"), EngineSettings(extra_buffers=False))
-    assert generalist.vocabulary_id == model.vocabulary_id
-    generalist.close()
-
-
-def test_reading_on_after_a_roll_back_is_as_if_it_never_was(context, model):
-    """Evaluate, roll back, evaluate again: the same bits."""
-    sequence, ids = context.sequence(), ids_of(model)
-    whole = sequence.evaluate(ids, len(ids))
-    sequence.rollback(10)
-    assert sequence.position == 10
-    again = sequence.evaluate(ids[10:], len(ids) - 10)
-    np.testing.assert_array_equal(whole[10:], again)
-
-
-def test_rows_are_those_of_the_last_tokens(context, model):
-    """Row i of the last rows predicts what follows token i."""
-    ids = ids_of(model)
-    whole = context.sequence(0).evaluate(ids, len(ids))
-    some = context.sequence(1).evaluate(ids, 3)
-    np.testing.assert_allclose(whole[-3:], some, atol=1e-4)
-
-
 def test_rows_find_their_texts_when_a_pass_takes_several_batches(context, model):
     """The end of one text and the beginning of the next share a batch; the rows asked
     for lie on both sides of its end."""
