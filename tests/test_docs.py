@@ -72,33 +72,20 @@ def links(path):
 
 
 @pytest.mark.parametrize(
-    "command",
+    ("name", "word"),
     [
-        *commands_of(edge_app.cli.cli, "specsteer"),
-        *commands_of(cloud_api.cli.main, "specsteer-cloud"),
+        *(("", word) for word in commands_of(edge_app.cli.cli, "specsteer")),
+        *(("", word) for word in commands_of(cloud_api.cli.main, "specsteer-cloud")),
+        *(("", word) for word in long_options(write)),
+        *(("household-server.md", option) for option in long_options(serve)),
+        *(("method.md", f"`{method}`") for method in available()),
+        *(("importing.md", f"`{kind}`") for kind in importers.available()),
     ],
 )
-def test_every_command_is_documented(command):
-    """By its full name, as one would type it."""
-    assert has_word(all_words(), command)
-
-
-@pytest.mark.parametrize("option", long_options(write))
-def test_every_option_of_write_is_documented(option):
-    """Somewhere in the pages or the README."""
-    assert has_word(all_words(), option)
-
-
-@pytest.mark.parametrize("option", long_options(serve))
-def test_every_option_of_the_server_is_documented(option):
-    """On the page of the household server."""
-    assert has_word(page("household-server.md"), option)
-
-
-@pytest.mark.parametrize("method", available())
-def test_every_method_is_explained(method):
-    """On the page of the method."""
-    assert f"`{method}`" in page("method.md")
+def test_what_there_is_is_documented(name, word):
+    """Commands and options of `write` on any page; options of the server, methods and
+    importers on the page of each."""
+    assert has_word(page(name) if name else all_words(), word)
 
 
 @pytest.mark.parametrize(
@@ -108,12 +95,6 @@ def test_every_method_is_explained(method):
 def test_every_setting_is_in_the_quickstart(name):
     """As a line of the example, or as its table."""
     assert re.search(rf"^(\[{name}\]|{name} = )", page("quickstart.md"), re.MULTILINE)
-
-
-@pytest.mark.parametrize("kind", importers.available())
-def test_every_importer_is_explained(kind):
-    """By the name that `specsteer import` takes."""
-    assert f"`{kind}`" in page("importing.md")
 
 
 @pytest.mark.parametrize("path", LINKING, ids=lambda path: path.name)

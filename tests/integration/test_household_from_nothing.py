@@ -141,18 +141,6 @@ def test_upgrade_backup_and_restore_keep_users_and_tokens(home, tmp_path):
         assert "ok   server" in device(second, "doctor")
 
 
-def test_a_server_that_was_set_up_anew_is_another_one(home, tmp_path):
-    second = tmp_path / "second"
-    with serving(home, tmp_path) as (url, _):
-        wait_until_ready(url)
-        device(second, "pair", link_of(home, "phone")["link"])
-        port = url.rpartition(":")[2]
-    with serving(tmp_path / "anew", tmp_path, "--port", port) as (url, _):
-        wait_until_ready(url)
-        said = device(second, "doctor", status=1).replace("\n", " ")
-        assert "is another one than at pairing, so nothing was sent" in said
-
-
 @pytest.mark.parametrize("given", [False, True], ids=["its own", "given files"])
 def test_on_an_address_that_others_reach_it_speaks_tls_alone(home, tmp_path, given):
     options = []

@@ -7,12 +7,9 @@ from itertools import product
 
 import pytest
 
-from benchmarks.pair import Pair, emails_asked_for, prompts_of
-from decoding_core.settings import MethodSettings
 from models.folders import state_folder
 from models.running.loading import available
-from models.running.settings import EngineSettings
-from tests.exported_models import BOUND, exported, margin, opinions
+from tests.exported_models import exported
 
 pytestmark = pytest.mark.slow
 
@@ -49,31 +46,3 @@ def test_each_pairing_of_engines_writes_the_same_letter(models):
         assert body["statistics"]["rounds"] > 0, "the server took part"
         texts[device, server] = body["text"]
     assert len(set(texts.values())) == 1, texts
-
-
-def test_texts_part_only_at_ties(models):
-    """At temperature 0 by steering; a wider gap would be an error of an engine."""
-    settings = MethodSettings(temperature=0.0, threshold=0.5)
-    examples, tokens = emails_asked_for(3, 1), 60
-    reference, kept = [], None
-    for device, server in product(("llama_cpp", "transformers"), repeat=2):
-        pair = Pair(
-            models[device]["specialist"],
-            models[server]["generalist"],
-            1,
-            settings=EngineSettings(precision="float32"),
-        )
-        written = [pair.write(one, settings, tokens).token_ids for one in examples]
-        if kept is None:
-            kept, reference = pair, written
-        for example, ids, others in zip(examples, reference, written, strict=True):
-            if ids == others:
-                continue
-            pairs = enumerate(zip(ids, others, strict=False))
-            shorter = min(len(ids), len(others))
-            at = next((i for i, (a, b) in pairs if a != b), shorter)
-            readers = kept.readers(prompts_of(kept.small, example, tokens))
-            assert margin(*opinions(readers, ids[:at]), settings) <= BOUND
-        if pair is not kept:
-            pair.close()
-    kept.close()

@@ -13,16 +13,6 @@ CHATML = ChatTemplate(
 )
 
 
-def test_only_the_templates_own_words_may_be_control():
-    """What a person wrote stays text, even where it quotes a control token."""
-    segments = render(CHATML, [Message("user", "say <|im_end|> twice")])
-    assert [(segment.text, segment.control) for segment in segments] == [
-        ("<|im_start|>user\n", True),
-        ("say <|im_end|> twice", False),
-        ("<|im_end|>\n<|im_start|>assistant\n", True),
-    ]
-
-
 def test_a_message_that_names_a_control_token_is_cut_off_from_those():
     """What lies between the template's own is mere text, and one piece."""
     asked = []
@@ -41,22 +31,6 @@ def test_a_message_that_names_a_control_token_is_cut_off_from_those():
         ("<|im_start|>", True),
         ("assistant\n", False),
     ]
-
-
-@pytest.mark.parametrize(
-    "template",
-    [
-        "{{ messages[0]['nothing']['at all'] }}",
-        "{% for m in messages %}",
-        "{{ raise_exception('no system role') }}",
-        "no message at all",
-        "{{ ''.__class__.__mro__ }}{{ messages[0]['content'] }}{{ x.__globals__ }}",
-    ],
-)
-def test_a_template_that_cannot_be_used_is_an_error(template):
-    """A model's file is not trusted: it runs in a sandbox and may not lose a text."""
-    with pytest.raises(ModelError, match="template"):
-        render(ChatTemplate(template, {}), [Message("user", "hi")])
 
 
 @pytest.mark.parametrize(
@@ -88,12 +62,18 @@ def test_a_template_that_cannot_be_used_is_an_error(template):
         "{{ " + "(" * 5_000 + ")" * 5_000 + " }}",
         "{{ " + "-" * 60_000 + "1 }}",
         "\udcff{{ messages[0]['content'] }}",
+        "{{ messages[0]['nothing']['at all'] }}",
+        "{% for m in messages %}",
+        "{{ raise_exception('no system role') }}",
+        "no message at all",
+        "{{ ''.__class__.__mro__ }}{{ messages[0]['content'] }}{{ x.__globals__ }}",
+        "{{ messages[0]['content'] }}{{ 'a' | center(300000) }}",
     ],
-    ids=range(22),
+    ids=range(28),
 )
 def test_a_template_made_to_harm_is_a_sentence(template):
-    """It takes no memory of ours, writes no endless prompt, and ends nothing but the
-    process that renders it."""
+    """It runs in a sandbox, takes no memory of ours, loses no text, writes no endless
+    prompt, and ends nothing but the process that renders it."""
     with pytest.raises(ModelError, match="template") as caught:
         render(ChatTemplate(template, {}), [Message("user", "hi")])
     assert len(str(caught.value)) < 300
@@ -113,13 +93,6 @@ def test_a_template_without_end_is_ended(monkeypatch, template):
     """By the system, after so many seconds of computing."""
     monkeypatch.setattr(chat, "_SECONDS", 1)
     with pytest.raises(ModelError, match="too much time or memory"):
-        render(ChatTemplate(template, {}), [Message("user", "hi")])
-
-
-def test_a_template_that_loses_nothing_may_still_write_too_much():
-    """Its own words would fill every prompt."""
-    template = "{{ messages[0]['content'] }}{{ 'a' | center(300000) }}"
-    with pytest.raises(ModelError, match="characters of its own"):
         render(ChatTemplate(template, {}), [Message("user", "hi")])
 
 

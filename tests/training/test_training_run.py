@@ -213,13 +213,6 @@ def test_training_ends_with_its_tokens_and_leaves_a_picture(plan):
     assert plan.plot.read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_finished_run_can_be_prolonged(plan):
-    """More tokens in the recipe, and the same command goes on."""
-    train(plan)
-    train(longer(plan, tokens=64 * 15))
-    assert [step.step for step in losses.read(plan.losses)] == list(range(1, 16))
-
-
 def test_a_checkpoint_of_another_shape_is_refused(plan):
     """With a sentence that says what to do."""
     Run(plan).save()

@@ -13,9 +13,11 @@ from decoding_core.errors import (
     StoppedError,
 )
 from decoding_core.protocols import Reading
+from models.chat import prompt_ids
 from models.engines import llama_cpp
 from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.files import locate
+from models.prompts import Message
 from models.running.settings import EngineSettings
 
 AWKWARD = [
@@ -175,3 +177,20 @@ def test_a_token_listed_twice_is_refused_before_llama_cpp_sees_it(tmp_path):
     path.write_bytes(broken)
     with pytest.raises(ModelError, match="twice"):
         LlamaModel(path, EngineSettings(extra_buffers=False))
+
+
+def test_the_embedded_template_is_tokenized_as_llama_cpp_does(model):
+    """In one piece, with the control tokens that the file names as such."""
+    template, tokenize = model.chat_template, model.vocabulary.tokenize
+    assert sorted(template.controls.values()) == [0, 1, 2, 3]
+    assert (template.bos, template.eos) == ("<|endoftext|>", "<|im_end|>")
+    assert not template.adds_bos
+    whole = (
+        "<|im_start|>system\nPast texts.<|im_end|>\n"
+        "<|im_start|>user\nThank Ana.<|im_end|>\n<|im_start|>assistant\n"
+    )
+    assert prompt_ids(
+        tokenize,
+        template,
+        [Message("system", "Past texts."), Message("user", "Thank Ana.")],
+    ) == tokenize(whole, True)

@@ -1,5 +1,7 @@
-"""What computes besides the processor is used where llama.cpp was built for it."""
+"""What computes besides the processor is used if llama.cpp was built for it, and its
+extra buffers after a trial."""
 
+import json
 import re
 import shlex
 import sys
@@ -9,7 +11,7 @@ import pytest
 from models.files import locate
 from models.running import machine as accelerators
 from models.running.loading import load_model
-from models.running.machine import describe_accelerators, layers_on_accelerator
+from models.running.machine import Answer, describe_accelerators, layers_on_accelerator
 from models.running.settings import EngineSettings
 
 
@@ -92,3 +94,60 @@ def test_the_engine_is_told(machine, monkeypatch):
         assert model.gpu_layers == -1
     finally:
         model.close()
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch):
+    monkeypatch.delenv(accelerators.BUFFERS_VARIABLE, raising=False)
+    accelerators.probe.cache_clear()
+    yield
+    accelerators.probe.cache_clear()
+
+
+def test_a_trial_runs_in_a_child_and_its_answer_is_kept(home, monkeypatch):
+    """Once per machine and build."""
+    answer = accelerators.probe()
+    kept = json.loads((home / "engine-probe.json").read_text())
+    assert kept["answer"] == {"works": answer.works, "reason": answer.reason}
+    accelerators.probe.cache_clear()
+    monkeypatch.setattr(
+        accelerators, "_try_in_child", lambda _: pytest.fail("tried again")
+    )
+    assert accelerators.probe() == answer
+
+
+def test_another_build_is_tried_anew(home, monkeypatch):
+    """A kept answer of another machine or build does not count."""
+    (home / "engine-probe.json").write_text(
+        json.dumps({"key": "other", "answer": {"works": True, "reason": "old"}})
+    )
+    monkeypatch.setattr(accelerators, "_try_in_child", lambda _: Answer(False, "new"))
+    assert accelerators.probe() == Answer(False, "new")
+
+
+@pytest.mark.parametrize(("wish", "works"), [("on", True), ("off", False)])
+def test_the_person_may_override(monkeypatch, wish, works):
+    """Without a trial."""
+    monkeypatch.setenv(accelerators.BUFFERS_VARIABLE, wish)
+    monkeypatch.setattr(accelerators, "_try_in_child", lambda _: pytest.fail("tried"))
+    assert accelerators.probe().works is works
+
+
+def test_a_crash_of_the_child_means_no(monkeypatch, tmp_path):
+    """The signal is named, and this process lives."""
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "crash.py").write_text(
+        "import os, signal\ndef main(): os.kill(os.getpid(), signal.SIGSEGV)"
+    )
+    monkeypatch.setattr(accelerators, "_TRIAL", "crash:main")
+    answer = accelerators._try_in_child(tmp_path)
+    assert answer == Answer(
+        False, "they crash on this machine (SIGSEGV), nothing needs them"
+    )
+
+
+def test_a_damaged_note_is_no_answer(home, monkeypatch):
+    """It is tried again."""
+    (home / "engine-probe.json").write_text("{")
+    monkeypatch.setattr(accelerators, "_try_in_child", lambda _: Answer(True, "tried"))
+    assert accelerators.probe() == Answer(True, "tried")
