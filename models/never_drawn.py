@@ -92,15 +92,15 @@ class Unwritten:
     token once."""
 
     def __init__(self, vocabulary: _Vocabulary) -> None:
-        self._piece = vocabulary.piece
+        pieces = [vocabulary.piece(token) for token in range(vocabulary.size)]
+        self._piece = pieces.__getitem__
         self._always = set(mark_ids(vocabulary))
         self._spelling: list[int] = []
         self._starting: list[int] = []
         self._continuing: list[int] = []
         self._colons: list[int] = []
         self._after_bytes: dict[bytes, NDArray[np.intp]] = {}
-        for token in range(vocabulary.size):
-            piece = vocabulary.piece(token)
+        for token, piece in enumerate(pieces):
             if piece[:1] and 0x80 <= piece[0] < 0xC0:
                 self._continuing.append(token)
                 continue
