@@ -41,6 +41,7 @@ class GuardGate:
         self._index = index
         self._scanner = Scanner(index)
         self._vocabulary = vocabulary
+        self._pieces: dict[int, bytes] = {}
         self._stand_ins = StandIns(index, typed=mode != "local", seed=seed)
         self._ask = ask if mode == "ask" else None
         self._answers: dict[str, bool] = {}
@@ -99,8 +100,11 @@ class GuardGate:
         """The text that each token completes, and how many of the last ones belong to a
         character that is not complete."""
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        pieces = map(self._vocabulary.piece, token_ids)
-        texts = [decoder.decode(piece) for piece in pieces]
+        pieces = self._pieces
+        for token in token_ids:
+            if token not in pieces:
+                pieces[token] = self._vocabulary.piece(token)
+        texts = [decoder.decode(pieces[token]) for token in token_ids]
         if not decoder.getstate()[0]:
             return texts, 0
         unfinished = 0

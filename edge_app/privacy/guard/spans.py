@@ -144,7 +144,8 @@ class Scanner:
                 before = text[max(0, word.start - NEAR) : word.start]
                 if cue is None or cue.search(before):
                     found.append(Span(word.start, word.end, kind, _IN_HISTORY))
-            kind = is_name_here(index, text, word)
+            proper = word.folded in index.proper
+            kind = is_name_here(index, text, word) if proper else None
             if kind is not None:
                 found.append(Span(word.start, word.end, kind, "a name of your texts"))
             elif (
