@@ -150,7 +150,7 @@ What was on {name}, and who has it now:
 
 'specsteer-cloud devices' tells whether its old token is tried again. When the device
 is found, or for its successor: specsteer-cloud pair {quoted}
-docs/lost-device.md says more."""
+docs/household-server.md says more."""
 
 user_option = click.option("--user", help="Whose, where several have one of that name.")
 scope_option = click.option(

@@ -64,7 +64,7 @@ def test_a_lost_device_is_shut_out_and_it_is_said_what_else_to_do(home):
     said = run("devices", "lost", "phone", "--yes").stdout
     for words in ("is shut out", "store encrypt", "specsteer-cloud pair 'phone'"):
         assert words in said
-    assert "docs/lost-device.md" in said
+    assert "docs/household-server.md" in said
     run("devices", "lost", "phone", "--yes", status=1)
 
 
