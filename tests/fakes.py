@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
+import pytest
 
 from decoding_core.errors import CloudUnreachableError, ContextFullError, EngineError
 from decoding_core.verifier import VerifierHere
@@ -140,3 +141,12 @@ class DyingVerifier(VerifierHere):
 
     def close(self):
         self.inner.close()
+
+
+def seeds(few, many):
+    """The parameter `seeds` of a test: few in the fast suite, many in the slow one, the
+    few among them."""
+    more = pytest.param(range(many), id=f"{many} seeds", marks=pytest.mark.slow)
+    return pytest.mark.parametrize(
+        "seeds", [pytest.param(range(few), id=f"{few} seeds"), more]
+    )

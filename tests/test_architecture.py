@@ -33,10 +33,9 @@ SOURCES = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py
             "llama_cpp httpx textual sqlite3 fastapi torch",
         ),
         ("edge_app.decoding.loop", "textual httpx llama_cpp torch"),
-        ("edge_app.cli", "textual llama_cpp fastapi torch"),
         ("edge_app.service.service", "textual fastapi torch"),
         (
-            "edge_app.service.tape, edge_app.commands.write",
+            "edge_app.cli, edge_app.service.tape, edge_app.commands.write",
             "textual llama_cpp fastapi torch",
         ),
         (
@@ -44,12 +43,8 @@ SOURCES = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py
             "edge_app personal_store textual httpx httpcore requests torch",
         ),
         (
-            "cloud_api.engine.loading",
+            "cloud_api.engine.loading, models.running.machine",
             "edge_app personal_store textual httpx requests torch llama_cpp",
-        ),
-        (
-            "models.running.machine",
-            "edge_app personal_store textual httpx requests torch",
         ),
         (
             "models.template_child",

@@ -114,7 +114,9 @@ def test_the_processes_that_read_mail_run_none_of_it(folder, home):
     run(folder, [BIN / "specsteer", "import", "mbox", "sent.mbox", *options], home)
 
 
-@pytest.mark.parametrize("module", ["edge_app.cli", "cloud_api"])
+@pytest.mark.parametrize(
+    "module", ["edge_app.cli", pytest.param("cloud_api", marks=pytest.mark.slow)]
+)
 def test_python_m_reads_no_library_from_it(folder, home, module):
     """But for what Python itself reads before it comes to us."""
     early = [sys.executable, "-I", "-c", "import runpy, sys; print(*sys.modules)"]

@@ -214,8 +214,7 @@ _GEMMA2 = """\
 {% endfor %}{% if add_generation_prompt %}{{'<start_of_turn>model\\n'}}{% endif %}"""
 
 
-def _mistral(space: str, before: str) -> str:
-    return """\
+_MISTRAL = """\
 {%- if messages[0]["role"] == "system" %}
     {%- set system_message = messages[0]["content"] %}
     {%- set loop_messages = messages[1:] %}
@@ -247,18 +246,18 @@ def _mistral(space: str, before: str) -> str:
             {{- "[AVAILABLE_TOOLS] [" }}
         {%- endif %}
         {%- if loop.last and system_message is defined %}
-            {{- "[INST]SPACE" + system_message + "\\n\\n" + message["content"] + \
+            {{- "[INST] " + system_message + "\\n\\n" + message["content"] + \
 "[/INST]" }}
         {%- else %}
-            {{- "[INST]SPACE" + message["content"] + "[/INST]" }}
+            {{- "[INST] " + message["content"] + "[/INST]" }}
         {%- endif %}
     {%- elif message["role"] == "assistant" %}
-        {{- BEFORE + eos_token }}
+        {{- " " + message["content"]|trim + eos_token }}
     {%- else %}
         {{- raise_exception("Only user and assistant roles are supported") }}
     {%- endif %}
 {%- endfor %}
-""".replace("SPACE", space).replace("BEFORE", before)
+"""
 
 
 _SMOLLM2 = (
@@ -355,7 +354,7 @@ FAMILIES = (
         "Mistral v0.3",
         "mistralai/Mistral-7B-Instruct-v0.3, Apache-2.0",
         ChatTemplate(
-            _mistral(" ", '" " + message["content"]|trim'),
+            _MISTRAL,
             _numbered("<s>", "</s>", "[INST]", "[/INST]", "<|im_end|>"),
             "<s>",
             "</s>",
@@ -363,20 +362,6 @@ FAMILIES = (
         ),
         f"<s>[INST] {USER}[/INST]",
         f"<s>[INST] {SYSTEM}\n\n{USER}[/INST]",
-        "</s>",
-    ),
-    Family(
-        "Mistral Tekken",
-        "mistralai/Mistral-Nemo-Instruct-2407, Apache-2.0",
-        ChatTemplate(
-            _mistral("", 'message["content"]'),
-            _numbered("<s>", "</s>", "[INST]", "[/INST]", "<|im_end|>"),
-            "<s>",
-            "</s>",
-            adds_bos=True,
-        ),
-        f"<s>[INST]{USER}[/INST]",
-        f"<s>[INST]{SYSTEM}\n\n{USER}[/INST]",
         "</s>",
     ),
     Family(

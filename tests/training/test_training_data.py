@@ -205,6 +205,7 @@ def test_a_share_of_the_rows_repeats(monkeypatch):
     assert (made == 7).all(axis=1).mean() == pytest.approx(0.25, abs=0.1)
 
 
+@pytest.mark.slow
 def test_a_share_of_the_plain_rows_is_drafted(monkeypatch):
     """Of requests that mostly have a history; what does not fit into a row is left."""
     texts = [text(f"author {n}", body=f"{n} and more " * 9) for n in range(40)]

@@ -12,7 +12,7 @@ from edge_app.adapters.training import divided
 from edge_app.config.settings import store_path
 from edge_app.evaluation.cases import CasesError
 from personal_store import Store, import_source
-from tests.kept_adapters import about
+from tests.loras import about
 
 
 def test_what_is_kept_is_private_and_comes_back():

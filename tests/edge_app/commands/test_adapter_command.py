@@ -21,8 +21,7 @@ from edge_app.service.service import WritingService
 from models.engines.llama_cpp import LlamaModel
 from models.gguf_header import read_layout
 from models.prompts import Request
-from tests.kept_adapters import about
-from tests.loras import random_lora
+from tests.loras import about, random_lora
 from tests.waiting import ROOT, wait_until
 
 ALONE = ("write", "-v", "--offline", "--max-tokens", "8", "--seed", "1", "--to", "Ana")

@@ -20,8 +20,7 @@ from edge_app.decoding.events import (
 from edge_app.decoding.loop import decode_loop
 from edge_app.decoding.on_device import OfflineVerifier, verifier_of
 from edge_app.decoding.session import Patience, VerifierSession
-from tests.fakes import DyingVerifier, HashEngine, TableEngine, WidthEngine
-from tests.seeds import seeds
+from tests.fakes import DyingVerifier, HashEngine, TableEngine, WidthEngine, seeds
 
 PRIVATE, PUBLIC = (11, 12, 13, 1, 2), (1, 2)
 END = 16

@@ -15,8 +15,7 @@ from edge_app.decoding.on_device import verifier_of
 from edge_app.privacy.budget import CountingVerifier
 from tests.edge_app.decoding.test_loop import END, PRIVATE, PUBLIC, Writing, reference
 from tests.exact import check_frequencies, cut
-from tests.fakes import HashEngine
-from tests.seeds import seeds
+from tests.fakes import HashEngine, seeds
 
 WORDS, SEEDS = 17, 300
 

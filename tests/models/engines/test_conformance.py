@@ -152,13 +152,15 @@ def test_a_long_text_goes_through_in_parts_with_all_its_rows(engine, slots, ids)
     close_to(engine, short, sequence.evaluate(ids[:3], 2))
 
 
-def test_a_full_context_is_said_before_anything_is_read(slots, ids):
+def test_a_full_context_is_said_before_anything_is_read(model, ids):
+    slots = model.open(2, 256)
     sequence = slots.sequence()
-    sequence.evaluate(ids[:1000])
-    with pytest.raises(ContextFullError, match="1025 tokens do not fit"):
+    sequence.evaluate(ids[:232])
+    with pytest.raises(ContextFullError, match="257 tokens do not fit"):
         slots.evaluate([Reading(1, ids[:5]), Reading(0, ids[:25])])
-    assert (sequence.position, slots.position(1)) == (1000, 0)
+    assert (sequence.position, slots.position(1)) == (232, 0)
     assert sequence.evaluate(ids[:24]).shape == (1, slots.vocabulary_size)
+    slots.close()
 
 
 def test_what_cannot_be_read_is_refused(slots):

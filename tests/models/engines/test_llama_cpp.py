@@ -73,17 +73,20 @@ def test_a_load_is_given_up_between_two_tensors():
     assert stop.asked > 3
 
 
-def test_rows_find_their_texts_when_a_pass_takes_several_batches(context, model):
+def test_rows_find_their_texts_when_a_pass_takes_several_batches(model, monkeypatch):
     """The end of one text and the beginning of the next share a batch; the rows asked
     for lie on both sides of its end."""
-    one, two = (ids_of(model, 200) * 4)[:300], (ids_of(model, 200)[::-1] * 4)[:400]
-    together = context.evaluate([Reading(2, two, 200), Reading(1, one, 3)])
-    assert [len(rows) for rows in together] == [200, 3]
+    monkeypatch.setattr(llama_cpp, "_BATCH", 64)
+    context = LlamaContext(model, 3, 256)
+    one, two = ids_of(model, 75), ids_of(model, 100)[::-1]
+    together = context.evaluate([Reading(2, two, 50), Reading(1, one, 3)])
+    assert [len(rows) for rows in together] == [50, 3]
     for rows, ids in zip(together, (two, one), strict=True):
         context.rollback(0, 0)
         alone = context.sequence(0).evaluate(ids, len(rows))
         assert np.abs(rows - alone).max() < 1.5 < np.abs(rows - alone[::-1]).max()
-    assert (context.position(1), context.position(2)) == (300, 400)
+    assert (context.position(1), context.position(2)) == (75, 100)
+    context.close()
 
 
 @pytest.mark.parametrize(

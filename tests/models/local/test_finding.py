@@ -298,7 +298,7 @@ def test_a_broken_folder_is_refused_with_a_sentence(tmp_path, body):
 ODD = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda one: st.lists(one, max_size=3) | st.dictionaries(st.text(), one, max_size=3),
-    max_leaves=6,
+    max_leaves=3,
 )
 CONFIG = (
     *("text_config", "num_attention_heads", "head_dim", "hidden_size", "layer_types"),
