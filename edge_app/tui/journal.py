@@ -283,8 +283,10 @@ class Journal:
             # Its end first: a disk without room for that leaves the line as it is.
             kept = self._size - self._last_at
             self._append(data[kept:])
-            os.lseek(self._handle, self._last_at, os.SEEK_SET)
-            os.write(self._handle, data[:kept])
+            done = 0
+            while done < kept:
+                os.lseek(self._handle, self._last_at + done, os.SEEK_SET)
+                done += os.write(self._handle, data[done:kept])
         self._last, self._count, self._last_length = both or entry, number, len(line)
 
     def sync(self) -> None:

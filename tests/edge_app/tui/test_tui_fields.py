@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from textual.events import Paste
 from textual.geometry import Region
 from textual.pilot import Pilot
@@ -149,6 +152,7 @@ def test_no_field_falls_over_any_string(tmp_path, name, size):
 
 
 STEPS = """
+from test_tui_fields import fields, screens
 from textual.binding import Binding
 from textual.widgets import Input
 
@@ -361,3 +365,60 @@ def test_what_is_copied_or_saved_is_no_command(tmp_path):
     text = (tmp_path / "letter.txt").read_bytes().decode()
     assert "\ufffd[2J\tthe end" in text
     assert dangers(text) == []
+
+
+def test_a_path_with_brackets(tmp_path):
+    """In the drawer for letters, the dialog to save, and what is said afterwards."""
+    path = f"[/x]{HOSTILE}".replace("\r", "")
+    app = make_app(gated_service(), tmp_path)
+
+    async def steps(pilot):
+        await drafted(pilot)
+        await pilot.press("ctrl+o")
+        app.screen.query_one("#path").value = str(tmp_path / path)
+        await pilot.press("enter")
+        shown = str(app.screen.query_one("#result", Static).render())
+        assert "there is no" in shown
+        assert path[:4] in shown
+        await pilot.press("escape", "ctrl+s")
+        app.screen.query_one("#path").value = str(tmp_path / path)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.screen is app.page)
+        message = [note.message for note in app._notifications][-1]
+        assert message.startswith("saved to ")
+        assert path[:4] in message
+        assert dangers(message) == []
+
+    play(app, steps)
+    assert (tmp_path / path).read_text().startswith("Dear")
+
+
+def test_every_kind_of_line_end(tmp_path):
+    """A text area knows more of them than there are; the page must not fall."""
+    made = gated_service()
+    text = "one\rtwo\r\nthree\u2028four\x0bfive\x85six\x1cseven"
+    settled = Settled((Token(1, text, "accepted"),))
+    made.recordings = [[settled, Finished("end", Statistics())]]
+    app = make_app(made, tmp_path)
+
+    async def steps(pilot):
+        await drafted(pilot)
+        await until(pilot, lambda: "seven" in screen(app))
+        assert app.page.pane.editor.text.startswith("one\ntwo\nthree\nfour\ufffd")
+
+    play(app, steps)
+
+
+@pytest.mark.slow
+@settings(max_examples=20, suppress_health_check=list(HealthCheck))
+@given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=400))
+def test_no_field_falls_over_random_text(tmp_path_factory, text):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("random"))
+        walk_through(Path.cwd(), text)
+
+
+@pytest.mark.slow
+def test_no_string_steers_the_terminal(start, tmp_path):
+    output, _ = fill_in_terminal(start, tmp_path, STRINGS.values())
+    assert dangers_in_terminal(output) == []

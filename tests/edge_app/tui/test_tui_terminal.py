@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 import signal
 import stat
 import threading
@@ -353,3 +354,55 @@ def test_ctrl_c_leaves_from_everywhere(tmp_path, drawer):
 
     play(app, steps)
     assert app.return_code == 130
+
+
+@pytest.mark.slow
+def test_two_apps_do_not_write_into_one_draft(start, home):
+    """The second says so, and has a page of its own."""
+    first = start()
+    draft(first)
+    second = start()
+    second.until("open in another window")
+    second.send(ctrl("c"))
+    assert second.end() == 130
+    assert kept(home).variant.text == LETTER
+
+
+HELD = """
+import os, sys
+from pathlib import Path
+from edge_app.transport.child_server import ChildServer
+from models.engines.llama_cpp import LlamaModel
+begin = ChildServer.__init__
+def note(self, *rest):
+    begin(self, *rest)
+    Path("child").write_text(str(self._process.pid))
+def held(self, *rest, **options):
+    Path("held").touch()
+    os.read(os.open("barrier", os.O_RDONLY), 1)  # in C, as a load is
+    Path("freed").touch()
+ChildServer.__init__, LlamaModel.__init__ = note, held
+sys.argv = ["specsteer"]
+from edge_app.cli import main
+main()
+"""
+
+
+@pytest.mark.slow
+def test_leaving_waits_for_no_model_that_is_loading(start, tmp_path):
+    """The load is held until the test ends; the child that loads, too, ends."""
+    os.mkfifo(tmp_path / "barrier")
+    terminal = start(script=HELD)
+    terminal.until("loading the models")
+    barrier = os.open(tmp_path / "barrier", os.O_RDWR)
+    try:
+        terminal.until(lambda: (tmp_path / "held").exists())
+        terminal.send(ctrl("j"))
+        terminal.until("the draft begins by itself")
+        terminal.send(ctrl("q"))
+        assert terminal.end() == 0
+        assert not (tmp_path / "freed").exists()
+        with pytest.raises(ProcessLookupError):
+            os.kill(int((tmp_path / "child").read_text()), 0)
+    finally:
+        os.close(barrier)

@@ -197,3 +197,13 @@ def test_the_embedded_template_is_tokenized_as_llama_cpp_does(model):
         template,
         [Message("system", "Past texts."), Message("user", "Thank Ana.")],
     ) == tokenize(whole, True)
+
+
+def test_reading_on_after_a_roll_back_is_as_if_it_never_was(context, model):
+    """Evaluate, roll back, evaluate again: the same bits."""
+    sequence, ids = context.sequence(), ids_of(model)
+    whole = sequence.evaluate(ids, len(ids))
+    sequence.rollback(10)
+    assert sequence.position == 10
+    again = sequence.evaluate(ids[10:], len(ids) - 10)
+    np.testing.assert_array_equal(whole[10:], again)
