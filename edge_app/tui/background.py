@@ -77,8 +77,11 @@ class Background:
 
     def apply(self) -> bool:
         """Apply all that came, in its order; False if nothing did."""
-        self._woken, came = False, bool(self._came)
+        # Not asked beforehand whether anything came: what a thread adds meanwhile, and
+        # wakes nobody for, would be applied and never drawn.
+        self._woken = came = False
         while self._came:
+            came = True
             self._came.popleft()()
         return came
 

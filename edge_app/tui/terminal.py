@@ -142,9 +142,6 @@ def _feed(parser: XTermParser, data: str) -> Iterable[Message]:
     return () if data and not read else _textual_feed(parser, read)
 
 
-_LONGEST_WAY_SECONDS = 2.0
-
-
 class KeyQueue:
     """Hands keys and pastes on one by one, each when the one before has done its work.
 
@@ -166,8 +163,6 @@ class KeyQueue:
         """Whether the next event has to wait."""
         self._letters = False
         """Whether letters are on their way, which nothing follows."""
-        self._turn = 0
-        """Counts the ways that were gone, so that one that ended nowhere is known."""
 
     async def take(self, event: events.Event) -> None:
         """Hand a key or a paste on, or keep it until it is its turn."""
@@ -196,15 +191,6 @@ class KeyQueue:
         `again` says whether this was done before."""
         self._following, self._letters = True, False
         target, left = way[0], deque(way)
-        self._turn += 1
-        turn = self._turn
-
-        async def overdue() -> None:
-            # A widget took the call and was removed before it: no key waits longer.
-            if self._following and self._turn == turn:
-                await self._arrived(target, again=True)
-
-        self._app.set_timer(_LONGEST_WAY_SECONDS, overdue)
 
         async def go_on() -> None:
             if left:

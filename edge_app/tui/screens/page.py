@@ -117,8 +117,6 @@ class Page(Screen[None]):
         self.refresh_all()
         self.writing.background.wake = lambda: self.post_message(Came())
         self.post_message(Came())
-        # Nothing that came lies there for long, whatever became of the message.
-        self.set_interval(1.0, self._catch_up)
 
     def on_resize(self) -> None:
         """Cards have lines of another width now."""
@@ -194,10 +192,6 @@ class Page(Screen[None]):
         sent.say(cards.sent_card(writing, sent.width))
         figures.say(cards.numbers_card(writing))
         self.query_one("#strip", Saying).say(cards.strip_line(writing))
-
-    def _catch_up(self) -> None:
-        if not self.writing.background.idle:
-            self.post_message(Came())
 
     @on(Came)
     def frame_soon(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -32,6 +33,7 @@ from edge_app.decoding.events import (
     Token,
 )
 from edge_app.service.requests import WriteRequest
+from edge_app.tui.background import Background
 from edge_app.tui.journal import JournalFolder
 from edge_app.tui.screens.page import next_step
 from edge_app.tui.text import cut, joined
@@ -415,3 +417,24 @@ def test_what_was_done_to_a_version_can_be_undone_when_it_is_shown_again(tmp_pat
         assert app.writing.variant.edited[-1] == ("y", "pasted")
 
     play(make_app(gated_service(), tmp_path), steps)
+
+
+def test_what_a_thread_adds_while_it_is_applied_is_drawn():
+    """It wakes nobody, as a message is on its way; so the page must hear of it."""
+    background, done, woken = Background(), [], []
+    background.wake = lambda: woken.append(len(done))
+
+    class Late(deque):
+        """Looked at for the first time a moment before a thread adds something."""
+
+        def __len__(self):
+            found = super().__len__()
+            if not done:
+                done.append("looked")
+                background.post(lambda: done.append("applied"))
+            return found
+
+    background._woken, background._came = True, Late()
+    came = background.apply()
+    assert came == ("applied" in done)
+    assert came or woken
