@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,7 +16,6 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.message import Message
 from textual.screen import Screen
-from textual.timer import Timer
 from textual.widgets import Static
 
 from edge_app.decoding.events import Source
@@ -84,9 +84,9 @@ class Page(Screen[None]):
         self._cards_due = 0.0
         self._stale = True
         self._legend = LEGEND
-        self._frame: Timer | None = None
+        self._frame: asyncio.TimerHandle | None = None
         self._drawn = 0.0
-        self._pause: Timer | None = None
+        self._pause: asyncio.TimerHandle | None = None
         """When the brief is read, if it stays as it is until then."""
         self._to_read: WriteRequest | None = None
 
@@ -197,14 +197,24 @@ class Page(Screen[None]):
     def frame_soon(self) -> None:
         """Draw a frame when the one before has been seen long enough."""
         if self._frame is None:
-            # Textual divides by the seconds of a timer.
-            wait = max(0.001, self._drawn + FRAME_SECONDS - time.monotonic())
-            self._frame = self.set_timer(wait, self.tick)
+            wait = self._drawn + FRAME_SECONDS - time.monotonic()
+            self._frame = self._call_in(wait, self.tick)
+
+    def _call_in(
+        self, seconds: float, call: Callable[[], object]
+    ) -> asyncio.TimerHandle:
+        """Call in `seconds`, as one message of the page.
+
+        A timer of Textual that repeats nothing never calls if its task is first run
+        later than that, as it takes the call for one to be skipped.
+        """
+        loop = asyncio.get_running_loop()
+        return loop.call_later(max(0.0, seconds), self.call_later, call)
 
     def tick(self) -> None:
         """Apply what came from the service's threads, and draw it."""
         if self._frame is not None:
-            self._frame.stop()
+            self._frame.cancel()
         self._frame, self._drawn = None, time.monotonic()
         if not self.query(DraftPane):
             return  # the app is leaving, and its widgets are gone
@@ -219,14 +229,15 @@ class Page(Screen[None]):
         struck = writing.variant is not None and writing.variant.struck
         if came or struck:
             self.advance()
-            if isinstance(self.app.screen, Drawer | HeldBackQuestion):
-                self.app.screen.advance()
+            top = self.app.screen  # one that is not mounted yet shows what is so then
+            if isinstance(top, Drawer | HeldBackQuestion) and top.is_mounted:
+                top.advance()
         elif self._stale:
             self._refresh_cards()
         if struck:
             self.frame_soon()
         elif self._stale and self._frame is None:
-            self._frame = self.set_timer(CARD_SECONDS, self.tick)
+            self._frame = self._call_in(CARD_SECONDS, self.tick)
 
     def say_news(self) -> None:
         """Show what there is to be said."""
@@ -241,10 +252,10 @@ class Page(Screen[None]):
             return
         self._to_read = request
         if self._pause is not None:
-            self._pause.stop()
+            self._pause.cancel()
         if request is not None:
             read = partial(self.writing.read_ahead, request)
-            self._pause = self.set_timer(PAUSE_SECONDS, read)
+            self._pause = self._call_in(PAUSE_SECONDS, read)
 
     def action_draft(self) -> None:
         """Write what the brief asks for."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from itertools import pairwise
+from itertools import count, pairwise
 from random import Random
 
 import pytest
@@ -30,11 +30,13 @@ from tui_helpers import (
 from tui_tapes import LETTER, REQUEST, plain_recording
 
 from edge_app.tui import preferences as themes
+from edge_app.tui.app import DRAWERS
 from edge_app.tui.screens.editor import DraftEditor
 from edge_app.tui.screens.page import next_step
 from edge_app.tui.screens.pane import DraftView, rows_after
 from edge_app.tui.text import STATES
 from models.prompts import Request
+from tests.waiting import until_true
 
 
 def test_the_first_minute(tmp_path):
@@ -338,3 +340,34 @@ def test_the_editor_breaks_lines_where_the_view_did():
             app = Both()
 
     asyncio.run(look())
+
+
+def test_a_frame_comes_however_late_its_timer_is_looked_at(tmp_path, monkeypatch):
+    """On a busy machine more than a frame passes between two lines of Textual's timer,
+    which then takes the only call for one that is to be skipped."""
+    app, done = make_app(gated_service(), tmp_path), []
+
+    async def steps(pilot):
+        late = count(step=0.04)
+        with monkeypatch.context() as patch:
+            patch.setattr("textual.timer._time.get_time", lambda: next(late))
+            app.writing.background.post(lambda: done.append(app.screen))
+            await until_true(lambda: bool(done), "for the frame")
+
+    play(app, steps)
+
+
+@pytest.mark.parametrize("name", DRAWERS)
+def test_a_drawer_that_is_not_mounted_yet_is_told_nothing(tmp_path, name):
+    """What came is applied meanwhile, and shown when it is mounted."""
+    app = make_app(gated_service(), tmp_path)
+
+    async def steps(pilot):
+        await drafted(pilot)
+        app.action_drawer(name)
+        assert app.screen is not app.page
+        app.writing.background.post(lambda: None)
+        app.page.tick()
+        await pilot.press("escape")
+
+    play(app, steps)
