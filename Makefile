@@ -123,7 +123,7 @@ pictures: setup
 	$(BIN)/python -m tools.picture $(TAPE) docs/app-phone.svg --size 45x30
 
 film: setup-dev
-	$(BIN)/python -m tools.film $(TAPE) docs/film.svg --cast build/film.cast
+	$(BIN)/python -m tools.film $(TAPE) docs/film.svg
 
 screens: setup-dev
 	SPECSTEER_SCREENS=write $(BIN)/python -m pytest -n auto -m slow \

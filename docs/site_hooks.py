@@ -16,7 +16,6 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
-from tools import house_picture  # noqa: E402
 from tools.pages import GENERATED  # noqa: E402
 
 BESIDE = {
@@ -36,7 +35,6 @@ def on_files(files: Files, config: Any) -> Files:
         files.append(File.generated(config, name, content=text))
     for name, write in GENERATED.items():
         files.append(File.generated(config, name, content=write()))
-    files.append(File.generated(config, "house.svg", content=house_picture.drawn()))
     return files
 
 

@@ -13,13 +13,12 @@ import pytest
 
 import cloud_api.cli
 import edge_app.cli
-from cloud_api.commands.serve import serve
 from decoding_core.methods import available
 from decoding_core.settings import MethodSettings
 from edge_app.commands.write import write_command as write
 from edge_app.config.settings import Settings
 from personal_store import importers
-from tools import budget, house_picture, pages
+from tools import budget, pages
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "docs"
@@ -77,14 +76,12 @@ def links(path):
         *(("", word) for word in commands_of(edge_app.cli.cli, "specsteer")),
         *(("", word) for word in commands_of(cloud_api.cli.main, "specsteer-cloud")),
         *(("", word) for word in long_options(write)),
-        *(("household-server.md", option) for option in long_options(serve)),
         *(("method.md", f"`{method}`") for method in available()),
         *(("importing.md", f"`{kind}`") for kind in importers.available()),
     ],
 )
 def test_what_there_is_is_documented(name, word):
-    """Commands and options of `write` on any page; options of the server, methods and
-    importers on the page of each."""
+    """Methods and importers each on a page of their own, all else on any page."""
     assert has_word(page(name) if name else all_words(), word)
 
 
@@ -116,11 +113,6 @@ def test_what_is_generated_says_something_of_each_thing():
     assert "| `--server URL`" in pages.commands()
     for page in (pages.files(), pages.classes()):
         assert "|  |" not in page
-
-
-def test_the_picture_of_the_house_has_every_package():
-    drawn = house_picture.drawn()
-    assert all(f">{name}</text>" in drawn for name, _, _ in house_picture.PACKAGES)
 
 
 def test_the_lines_are_within_the_budget(capsys):
@@ -162,14 +154,6 @@ def test_the_version_is_one():
     citation = (ROOT / "CITATION.cff").read_text("utf-8")
     assert f"\nversion: {project['version']}\n" in citation
     assert f"\n## {project['version']} - " in (ROOT / "CHANGELOG.md").read_text("utf-8")
-
-
-@pytest.mark.parametrize(
-    "row", re.findall(r"^\| `([^`]+/)`", page("architecture.md"), re.M)
-)
-def test_the_folders_that_are_told_are_there(row):
-    """Those beside the modules."""
-    assert (ROOT / row).is_dir()
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)

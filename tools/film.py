@@ -1,17 +1,16 @@
 """A film of the app, drawn from a tape of a real run.
 
-    python -m tools.film TAPE docs/film.svg --cast build/film.cast
+    python -m tools.film TAPE docs/film.svg
 
 The app plays the tape at the pace at which it was recorded, but for pauses, by a clock
 that stands still while a frame is drawn: a film is the same on every machine. The SVG
 is moved by CSS alone; who asked for less motion, and who draws no motion, sees the last
-frame of the letter. The cast is an asciicast (version 2) for players of those.
+frame of the letter.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -245,55 +244,17 @@ def _animation(name: str, key: tuple[float, ...], length: float) -> str:
     )
 
 
-def cast(frames: Sequence[Frame], size: tuple[int, int]) -> str:
-    """The frames as an asciicast: of each the rows that changed."""
-    head = {"version": 2, "width": size[0], "height": size[1], "title": "SpecSteer"}
-    lines, before = [json.dumps(head)], [Row(())] * size[1]
-    for frame in frames:
-        changed = [
-            f"\x1b[{y + 1};1H" + "".join(_sgr(look) + text for text, look in row.pieces)
-            for y, row in enumerate(frame.rows)
-            if row != before[y]
-        ]
-        before = frame.rows
-        if changed:
-            at = round(frame.at - frames[0].at, 3)
-            lines.append(json.dumps([at, "o", "".join(changed) + "\x1b[0m"]))
-    return "\n".join(lines) + "\n"
-
-
-def _sgr(look: Look) -> str:
-    numbers = {
-        "bold": 1,
-        "dim": 2,
-        "italic": 3,
-        "underline": 4,
-        "reverse": 7,
-        "strike": 9,
-    }
-    codes = ["0", *(str(numbers[mark]) for mark in look.marks.split())]
-    for layer, colour in ((38, look.ink), (48, look.ground)):
-        if colour.startswith("#"):
-            parts = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
-            codes.append(f"{layer};2;" + ";".join(map(str, parts)))
-    return f"\x1b[{';'.join(codes)}m"
-
-
 @click.command()
 @click.argument("tape", type=click.Path(path_type=Path))
 @click.argument("out", type=click.Path(path_type=Path))
-@click.option("--cast", "cast_path", type=click.Path(path_type=Path))
 @click.option("--size", default="100x30", help="Columns x rows.")
-def main(tape: Path, out: Path, cast_path: Path | None, size: str) -> None:
+def main(tape: Path, out: Path, size: str) -> None:
     """Draw a film of TAPE as OUT, an animated SVG."""
     columns, height = map(int, size.split("x"))
     shape = columns, height
     frames = asyncio.run(shoot(read_tape(tape), shape))
     drawn = svg(frames, shape, "A letter is written in the terminal app of SpecSteer")
     out.write_text(drawn, encoding="utf-8")
-    if cast_path is not None:
-        cast_path.parent.mkdir(exist_ok=True, parents=True)
-        cast_path.write_text(cast(frames, shape), encoding="utf-8")
     click.echo(f"{out}: {len(drawn) // 1000} kB, {frames[-1].at:.0f} s", err=True)
 
 

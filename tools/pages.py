@@ -20,13 +20,7 @@ CLASSES_OF = (
     "cloud_api",
 )
 """The method, the device's service and loop, and the server."""
-FILES = """# Files
-
-![The packages, their rooms, and who imports whom](house.svg)
-
-An arrow is left out if others say the same. Below is every module with the first
-sentence of its docstring.
-"""
+FILES = "# Files\n\nEvery module with the first sentence of its docstring.\n"
 _SENTENCE = re.compile(r"(.+?[.!?])(?:\s|$)", re.DOTALL)
 
 
