@@ -13,16 +13,6 @@ from personal_store.mail.mail import UNQUOTED, Mail
 from personal_store.records import RawText
 from personal_store.text.tokens import normalised
 
-__all__ = [
-    "COMPARED",
-    "VERSION",
-    "Cleaned",
-    "clean_mail",
-    "clean_raw",
-    "clean_text",
-    "normalised",
-]
-
 VERSION = 12
 """Grows by two with every change of the rules; stored beside each text they made.
 
@@ -66,9 +56,7 @@ def clean_mail(mail: Mail, parents: Sequence[str] = ()) -> Cleaned:
         or (len(plain) < _PLACEHOLDER_LENGTH and _PLACEHOLDER.search(plain))
     ):
         page = read_page(html)
-        cleaned = _clean_lines(_lines(page.own))
-        trimmed = cleaned.trimmed or bool(page.foreign.strip())
-        cleaned = Cleaned(cleaned.text, trimmed)
+        cleaned = _clean_lines(_lines(page.own), bool(page.foreign.strip()))
     else:
         cleaned = _without_marked_quotes(clean_text(plain), html)
     if parents:
@@ -92,11 +80,10 @@ def without_parents(cleaned: Cleaned, parents: Sequence[str]) -> Cleaned:
     own = drop_repeated(lines, parents)
     if len(own) == len(lines):
         return cleaned
-    return Cleaned(_clean_lines(_without_gaps(own)).text, trimmed=True)
+    return _clean_lines(_without_gaps(own), trimmed=True)
 
 
-def _clean_lines(lines: list[str]) -> Cleaned:
-    trimmed = False
+def _clean_lines(lines: list[str], trimmed: bool = False) -> Cleaned:
     settled: list[str] | None = None  # lines that have no signature any more
     for _ in range(_MAX_PASSES):
         lines = drop_invitations(lines)
@@ -125,27 +112,14 @@ def _lines(text: str) -> list[str]:
 
 def _without_gaps(lines: list[str]) -> list[str]:
     """The lines, one blank one at most between paragraphs and none at the ends."""
-    if _has_no_gaps(lines):
-        return lines
-    kept: list[str] = []
-    after_words = False
-    for line in lines:
-        if line and not line.isspace():
-            kept.append(line)
-            after_words = True
-        elif after_words:
-            kept.append(line)
-            after_words = False
-    if kept and not after_words:
+    kept = [
+        line
+        for at, line in enumerate(lines)
+        if line.strip() or (at and lines[at - 1].strip())
+    ]
+    if kept and not kept[-1].strip():
         kept.pop()
     return kept
-
-
-def _has_no_gaps(lines: list[str]) -> bool:
-    """Whether no gap is too wide, without a look at each line."""
-    if not lines or not lines[0] or not lines[-1] or any(map(str.isspace, lines)):
-        return not lines
-    return "\n\n\n" not in "\n".join(lines)
 
 
 def _without_marked_quotes(cleaned: Cleaned, html: str) -> Cleaned:
@@ -156,7 +130,7 @@ def _without_marked_quotes(cleaned: Cleaned, html: str) -> Cleaned:
     last = normalised(" ".join(cleaned.text[-_LAST_WORDS:].split()[1:]))
     if last and last in normalised(above[-4 * _LAST_WORDS :]):
         return cleaned  # all that was kept stands above the first mark
-    page = read_page(html, marked=True)
+    page = read_page(html)
     foreign = normalised(page.foreign)
     if not foreign:
         return cleaned
@@ -173,7 +147,7 @@ def _without_marked_quotes(cleaned: Cleaned, html: str) -> Cleaned:
             kept.append(line)
     if len(kept) == len(lines):
         return cleaned
-    return Cleaned(_clean_lines(_without_gaps(kept)).text, trimmed=True)
+    return _clean_lines(_without_gaps(kept), trimmed=True)
 
 
 def drop_repeated(lines: list[str], parents: Sequence[str]) -> list[str]:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from html import unescape
 
@@ -21,89 +21,35 @@ _INVISIBLE = (
     ", canvas, dialog:not([open])"
 )
 _UNSEEN = re.compile("<(?:scr|sty|ti|tem|se|dat|ob|if|au|vi|ca|di)", re.IGNORECASE)
-_QUOTES = ", ".join(
-    (
-        "blockquote.gmail_quote",
-        "blockquote.x_gmail_quote",
-        ".gmail_attr",
-        ".x_gmail_attr",
-        "blockquote[type=cite]",
-        "blockquote[cite]",
-        "blockquote.cite2",
-        ".moz-cite-prefix",
-        ".moz-forward-container",
-        "[class*=yahoo_quoted]",
-        "[id*=yahoo_quoted]",
-        ".protonmail_quote",
-        ".tutanota_quote",
-        ".zmail_extra",
-        ".mailru-blockquote",
-        ".mail-quote-collapse",
-        "#mail-app-auto-quote",
-        ".quoteHeader",
-        "#isForwardContent",
-        "#isReplyContent",
-        "[name=quote]",
-        "[name=quoted-content]",
-        "[name=messageReplySection] blockquote",
-        "#OLK_SRC_BODY_SECTION",
-        "#reply-intro",
-        "#v1reply-intro",
-        "#qt",
-        ".front-blockquote",
-        ".missive_quote",
-        ".airmail_on",
-        ".polymail_quote",
-        ".gmail_quote_attribution",
-        ".AppleOriginalContents",
-        ".spark_quote",
-        ".ms-outlook-mobile-reference-message",
-        "#mail-editor-reference-message-container",
-        ".iwcQuote, .quote[style*=line-height]",
-    )
-)
-_SIGNATURES = ", ".join(
-    (
-        ".gmail_signature",
-        ".x_gmail_signature",
-        "[data-smartmail=gmail_signature]",
-        ".gmail_signature_prefix",
-        ".moz-signature",
-        "#Signature",
-        "#signature",
-        "#x_Signature",
-        "#AppleMailSignature",
-        "[id^=ms-outlook-mobile-signature]",
-        "#ms-outlook-mobile-body-separator-line",
-        ".protonmail_signature_block",
-        ".tutanota_signature",
-        "[data-signature-widget]",
-        "[id*='-Sgn']",
-        "[id^=Zm-_Id_]",
-        "#_rc_sig",
-        "#composer_signature",
-        "[name=messageSignatureSection]",
-        ".sh-signature",
-        ".bloop_sign",
-        ".front-signature",
-        ".missive_signature",
-        "[class*=signature-ydp], [class$=signature][class^=ydp]",
-        "signature",
-        "[id^=DAB4FAD8]",
-        "[id^=sig][id$='0'], div[id^=sig][class=signature]",
-    )
-)
+_QUOTES = """
+    blockquote.gmail_quote, blockquote.x_gmail_quote, .gmail_attr, .x_gmail_attr,
+    .gmail_quote_attribution, blockquote[type=cite], blockquote[cite], blockquote.cite2,
+    .moz-cite-prefix, .moz-forward-container, [class*=yahoo_quoted], [id*=yahoo_quoted],
+    .protonmail_quote, .tutanota_quote, .zmail_extra, .mailru-blockquote,
+    .mail-quote-collapse, #mail-app-auto-quote, .quoteHeader, #isForwardContent,
+    #isReplyContent, [name=quote], [name=quoted-content],
+    [name=messageReplySection] blockquote, #OLK_SRC_BODY_SECTION, #reply-intro,
+    #v1reply-intro, #qt, .front-blockquote, .missive_quote, .airmail_on,
+    .polymail_quote, .AppleOriginalContents, .spark_quote,
+    .ms-outlook-mobile-reference-message,
+    #mail-editor-reference-message-container, .iwcQuote, .quote[style*=line-height]
+"""
+_SIGNATURES = """
+    .gmail_signature, .x_gmail_signature, [data-smartmail=gmail_signature],
+    .gmail_signature_prefix, .moz-signature, #Signature, #signature, #x_Signature,
+    #AppleMailSignature, [id^=ms-outlook-mobile-signature],
+    #ms-outlook-mobile-body-separator-line, .protonmail_signature_block,
+    .tutanota_signature, [data-signature-widget], [id*='-Sgn'], [id^=Zm-_Id_], #_rc_sig,
+    #composer_signature, [name=messageSignatureSection], .sh-signature, .bloop_sign,
+    .front-signature, .missive_signature, [class*=signature-ydp],
+    [class$=signature][class^=ydp], signature, [id^=DAB4FAD8], [id^=sig][id$='0'],
+    div[id^=sig][class=signature]
+"""
 # From here to the end of the message everything is somebody else's.
-_TAILS = ", ".join(
-    (
-        "[id$=appendonsend]",
-        "[id$=divRplyFwdMsg]",
-        "hr[id$=stopSpelling]",
-        "hr[data-marker=__DIVIDER__]",
-        "#zwchr",
-        "[data-marker=__HEADERS__]",
-    )
-)
+_TAILS = """
+    [id$=appendonsend], [id$=divRplyFwdMsg], hr[id$=stopSpelling],
+    hr[data-marker=__DIVIDER__], #zwchr, [data-marker=__HEADERS__]
+"""
 _INDENTED = "blockquote[style*='border:none' i], blockquote[style*='border: none' i]"
 _RULED = "[style*='order-top' i], [style*='order-style' i], [style*='order-width' i]"
 _RULED_STYLE = re.compile(
@@ -112,29 +58,14 @@ _RULED_STYLE = re.compile(
     r"|border-top:\s*(?!none)\w",
     re.IGNORECASE,
 )
-_MARKERS = tuple(
-    marker.encode()
-    for marker in (
-        *("quote", "moz-", "yahoo_", "zmail_", "olk_src", "reply-intro", "rplyfwd"),
-        *(
-            "appendonsend",
-            "border-top",
-            "stopspelling",
-            "reference-message",
-            "signature",
-        ),
-        *(
-            "appleoriginalcontents",
-            "isforwardcontent",
-            "isreplycontent",
-            "__divider__",
-            "__headers__",
-            "zwchr",
-        ),
-        *("border-style:solid none", 'id="qt"', "-sgn", "_rc_sig", "dab4fad8", "iwcq"),
-        *("bloop_sign", "airmail_on", "messagesignature", "border-width:1pt medium"),
-    )
-)
+_MARKERS = (
+    b"quote", b"moz-", b"yahoo_", b"zmail_", b"olk_src", b"reply-intro", b"rplyfwd",
+    b"appendonsend", b"border-top", b"stopspelling", b"reference-message", b"signature",
+    b"appleoriginalcontents", b"isforwardcontent", b"isreplycontent", b"__divider__",
+    b"__headers__", b"zwchr", b"border-style:solid none", b'id="qt"', b"-sgn",
+    b"_rc_sig", b"dab4fad8", b"iwcq", b"bloop_sign", b"airmail_on", b"messagesignature",
+    b"border-width:1pt medium",
+)  # fmt: skip
 
 # What an HTML body holds if it may hide something.
 _HIDING = (
@@ -215,27 +146,27 @@ class Page:
     """The words that the mail program itself marked as somebody else's or a footer."""
 
 
-def read_page(html: str, *, marked: bool | None = None) -> Page:
-    """An HTML body, parsed once; `marked` is what `has_marks` says, if it is known."""
+def read_page(html: str) -> Page:
+    """An HTML body, parsed once."""
     html = html[:MAX_HTML]
-    marked = has_marks(html) if marked is None else marked
     if html.count("<") > _MANY_TAGS and _depth(html) > _DEEPEST:
         html = _ANY_TAG.sub(" ", html)
     tree = LexborHTMLParser(html)
-    styles = _Styles()
+    styles: dict[int, dict[str, str]] = {}
+    ground = _WHITE
     if _UNSEEN.search(html):
-        styles = _Styles.of(tree)
+        styles, ground = _style_sheets(tree)
         for node in tree.css(_INVISIBLE):
             node.decompose()
     foreign: list[str] = []
-    if marked:
+    if has_marks(html):
         foreign = _cut_tails(tree) + _cut_quotes(tree)
         for node in tree.css(_SIGNATURES):
             foreign.append(node.text(separator=" "))
             node.decompose()
     packed = html.lower().replace(" ", "")
     if any(map(packed.__contains__, _HIDING)):
-        _cut_hidden(tree, styles)
+        _cut_hidden(tree, styles, ground)
     if "<blockquote" in html and "border" in html:
         for node in tree.css(_INDENTED):
             node.unwrap()
@@ -249,32 +180,29 @@ def own_text(html: str) -> str:
 
 
 def has_marks(html: str) -> bool:
-    """Whether reading the HTML can say more about quotes than the plain text."""
-    return _any_marked(html[:MAX_HTML].encode("utf-8", "replace"))
+    """Whether the HTML marks a quote or a signature, so that it says more about quotes
+    than the plain text.
+
+    Bytes are searched faster, and one search a word faster than one for all. A long
+    page is searched inside its tags, few of which are distinct.
+    """
+    data = html[:MAX_HTML].encode("utf-8", "replace")
+    if not any(map(data.lower().__contains__, _MARKERS)):
+        return False
+    if len(data) <= _LONG_HTML:
+        return True
+    pieces = data.split(b"<")
+    inside = b"<".join({piece.rpartition(b">")[0] or piece for piece in pieces})
+    return any(map(inside.lower().__contains__, _MARKERS))
 
 
 def above_marks(html: str) -> str | None:
     """The words before the first marked quote or signature; None if none is marked."""
-    data = html[:MAX_HTML].encode("utf-8", "replace")
-    if not _any_marked(data):
+    if not has_marks(html):
         return None
-    lowered = data.lower()
-    found = [at for at in map(lowered.find, _MARKERS) if at >= 0]
+    data = html[:MAX_HTML].encode("utf-8", "replace")
+    found = [at for at in map(data.lower().find, _MARKERS) if at >= 0]
     return visible(data[: min(found)].rpartition(b"<")[0].decode("utf-8", "replace"))
-
-
-def _any_marked(html: bytes) -> bool:
-    """Whether a marker stands there; in a long one inside tags, few being distinct.
-
-    Bytes are searched faster, and one search a word faster than one for all.
-    """
-    if not any(map(html.lower().__contains__, _MARKERS)):
-        return False
-    if len(html) <= _LONG_HTML:
-        return True
-    pieces = html.split(b"<")
-    inside = b"<".join({piece.rpartition(b">")[0] or piece for piece in pieces})
-    return any(map(inside.lower().__contains__, _MARKERS))
 
 
 def visible(html: str) -> str:
@@ -292,39 +220,36 @@ def _depth(html: str) -> int:
     return deepest
 
 
-@dataclass(slots=True)
-class _Styles:
-    """What the style sheets of a page say, wherever the mail is read."""
+def _style_sheets(tree: LexborHTMLParser) -> tuple[dict[int, dict[str, str]], str]:
+    """What the style sheets of a page declare: properties by element, and the colour
+    of the page, empty if rules that are not understood may set it.
 
-    declared: dict[int, dict[str, str]] = field(default_factory=dict)
-    """Properties of elements."""
-    ground: str = _WHITE
-    """The colour of the page; empty if rules that are not understood may set it."""
-
-    @classmethod
-    def of(cls, tree: LexborHTMLParser) -> "_Styles":
-        """The rules whose selectors are simple, the last of them first in rank."""
-        found = cls()
-        for sheet in tree.css("style"):
-            first, *others = _CSS_MARKS.sub("", sheet.text()).split("/*")
-            css = first + "".join(other.partition("*/")[2] for other in others)
-            nested = False  # in rules for some screens, or for print
-            for rule in css.split("}")[:_MAX_RULES]:
-                selectors, brace, style = rule.rpartition("{")
-                nested = bool(brace) and (nested or "{" in selectors)
-                if not _MAY_STYLE.search(style):
-                    continue
-                said = _declared(style)
-                for selector in map(str.strip, selectors.split(",")[:_MAX_RULES]):
-                    if not nested and _SIMPLE.fullmatch(selector):
-                        for node in tree.css(selector):
-                            found.declared.setdefault(node.mem_id, {}).update(said)
-                    elif "background" in style:
-                        found.ground = ""
-        return found
+    Only rules with simple selectors are read; the last of them is the first in rank.
+    """
+    declared: dict[int, dict[str, str]] = {}
+    ground = _WHITE
+    for sheet in tree.css("style"):
+        first, *others = _CSS_MARKS.sub("", sheet.text()).split("/*")
+        css = first + "".join(other.partition("*/")[2] for other in others)
+        nested = False  # in rules for some screens, or for print
+        for rule in css.split("}")[:_MAX_RULES]:
+            selectors, brace, style = rule.rpartition("{")
+            nested = bool(brace) and (nested or "{" in selectors)
+            if not _MAY_STYLE.search(style):
+                continue
+            said = _declared(style)
+            for selector in map(str.strip, selectors.split(",")[:_MAX_RULES]):
+                if not nested and _SIMPLE.fullmatch(selector):
+                    for node in tree.css(selector):
+                        declared.setdefault(node.mem_id, {}).update(said)
+                elif "background" in style:
+                    ground = ""
+    return declared, ground
 
 
-def _cut_hidden(tree: LexborHTMLParser, styles: _Styles) -> None:
+def _cut_hidden(
+    tree: LexborHTMLParser, styles: dict[int, dict[str, str]], ground: str
+) -> None:
     """Remove what a reader does not see: preheaders, marks of trackers, white on white.
 
     Size, colour and visibility are those of the next element around that sets them.
@@ -335,7 +260,7 @@ def _cut_hidden(tree: LexborHTMLParser, styles: _Styles) -> None:
     pale: list[LexborNode] = []
     seen = False
     body = tree.body
-    waiting = [(body, _Look(ground=styles.ground))] if body is not None else []
+    waiting = [(body, _Look(ground=ground))] if body is not None else []
     while waiting:
         node, look = waiting.pop()
         if node.is_text_node:
@@ -347,17 +272,14 @@ def _cut_hidden(tree: LexborHTMLParser, styles: _Styles) -> None:
                 seen = seen or not node.text().isspace()
             continue
         attributes = node.attributes
-        style = styles.declared.get(node.mem_id, {})
+        style = styles.get(node.mem_id, {})
         if attributes or style:
             style = style | _declared(attributes.get("style") or "")
             if "hidden" in attributes or _is_gone(style):
                 unseen.append(node)
                 continue
             look = look.changed(style, attributes)
-        child = node.child
-        while child is not None:
-            waiting.append((child, look))
-            child = child.next
+        waiting += [(child, look) for child in node.iter(include_text=True)]
     for node in unseen + pale if seen else unseen:
         node.decompose()
 

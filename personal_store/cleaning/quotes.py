@@ -113,6 +113,7 @@ _ENDS_WITH_TIME = re.compile(r"\d[:.]\d{2}(?: ?[ap]\.?m\.?)?(?: [a-z]{2,5})?\W*$
 _STAMP_WORDS = 9  # before the date: a name, an address, a word for 'on'
 _STAMP_LINE = 120  # characters of a line that says who wrote, and when
 _ABOVE = 6  # lines from the date of such a heading to its headers
+_ABOVE_WORDS = phrases.ABOVE.split("|")
 _REPLY_ABOVE = re.compile(rf"^\W*\w?.{{0,60}}(?:{phrases.REPLY_ABOVE})\W*$")
 _GROUPWISE = re.compile(r"^>>> ?[^>\s]")
 _NOTES_TABLE = re.compile(r"^\W*\|-{3,}\+-{3,}>$")
@@ -164,13 +165,16 @@ def bare_line(line: str) -> str:
     return line.translate(_INVISIBLE).rstrip()
 
 
+def next_line(lines: list[str], index: int) -> int | None:
+    """The index of the first line with words from `index` on; None if there is none."""
+    return next((i for i in range(index, len(lines)) if lines[i].strip()), None)
+
+
 def introduction(lines: list[str], end: int) -> int:
     """How many lines up to this one introduce a quote, as in 'On Monday Ann wrote:'."""
     if not _may_end(lines[end]):
         return 0
-    widths: list[int] = []
-    dated: list[int] = []  # with a date or an address
-    full: list[int] = []  # and both
+    found: dict[int, int] = {}  # by width: 1 for a date or an address, 2 for both
     torn = TORN_END.match(lines[end]) is not None
     for width in range(1, _MOST_LINES + 1 + torn):
         start = end - width + 1
@@ -180,14 +184,11 @@ def introduction(lines: list[str], end: int) -> int:
             break
         joined = " ".join(line.strip() for line in lines[start : end + 1])
         if introduces(joined):
-            widths.append(width)
-            if MAIL.search(joined) or is_dated(joined):
-                dated.append(width)
-            if MAIL.search(joined) and is_dated(joined):
-                full.append(width)
-    said = [width for width in widths if _START.match(lines[end - width + 1])]
-    width = max(said) if said else min(full or dated or widths, default=0)
-    while width and width + 1 in widths and _was_wrapped(lines, end - width, end):
+            found[width] = (MAIL.search(joined) is not None) + is_dated(joined)
+    best = min(found, key=lambda width: (-found[width], width), default=0)
+    said = [width for width in found if _START.match(lines[end - width + 1])]
+    width = max(said, default=best)
+    while width and width + 1 in found and _was_wrapped(lines, end - width, end):
         width += 1
     return width
 
@@ -323,8 +324,8 @@ def introduces_marked_headers(lines: list[str], index: int) -> bool:
     line = lines[index]
     if line[-1:] not in (":", "：") or len(line) >= 90:
         return False
-    below = next((i for i in range(index + 1, len(lines)) if lines[i].strip()), 0)
-    if not below or not QUOTED.match(lines[below]):
+    below = next_line(lines, index + 1)
+    if below is None or not QUOTED.match(lines[below]):
         return False
     marked = takewhile(QUOTED.match, lines[below : below + 8])
     inner = [bare_line(_MARKED.sub("", line)) for line in marked]
@@ -380,7 +381,7 @@ def _has_bare_labels(lines: list[str]) -> bool:
 def _starts_foreign_tail(lines: list[str], index: int) -> bool:
     """Whether this line says that the rest is another message."""
     line = lines[index]
-    if any(map(line.__contains__, phrases.ABOVE)) and _REPLY_ABOVE.match(line):
+    if any(map(line.__contains__, _ABOVE_WORDS)) and _REPLY_ABOVE.match(line):
         return True
     if line.endswith("->") and _NOTES_TABLE.match(line):
         return True
@@ -424,9 +425,9 @@ def _is_foreign_bar(lines: list[str], index: int, text: str) -> bool:
         return True
     if introduces(text + ":") and not quote_follows(lines, index + 1):
         return True
-    below = next((i for i, x in enumerate(lines) if i > index and x.strip()), None)
     if _headers_below(lines, index + 1) >= 2:
         return True
+    below = next_line(lines, index + 1)
     return below is not None and _is_unknown_block(lines, below)
 
 
@@ -461,8 +462,8 @@ def _is_header_block(lines: list[str], index: int) -> bool:
     if colons > 2 and _FROM.match(first) and len(_INLINE.findall(first)) > 2:
         return is_dated(first) or bool(MAIL.search(first))
     if _FROM.match(first) and _is_stamp(first):  # Lotus Notes: To: follows below
-        below = (i for i in range(index + 1, len(lines)) if lines[i].strip())
-        if _headers_below(lines, next(below, index)) > 1:
+        below = next_line(lines, index + 1)
+        if below is not None and _headers_below(lines, below) > 1:
             return True
     if len(first.split()) > 5 and first[-1:] in ".!?" and not MAIL.search(first):
         return False  # 'From: the beginning, I thought so.'

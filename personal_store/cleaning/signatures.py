@@ -6,12 +6,12 @@ as "Sent from my iPhone".
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice, takewhile
 
 from personal_store.cleaning import phrases
-from personal_store.cleaning.quotes import LONGEST, bare_line
+from personal_store.cleaning.quotes import LONGEST, bare_line, next_line
 
 # Footers: notices of companies, and what lists write.
 _LAST = 10
@@ -130,7 +130,7 @@ _SHORT = 90
 
 def drop_banner(lines: list[str]) -> list[str]:
     """The lines without what a server or a help desk put above the message."""
-    start = next((i for i, line in enumerate(lines) if line.strip()), 0)
+    start = next_line(lines, 0) or 0
     ends = (i for i in range(start, len(lines)) if not lines[i].strip())
     end = next(ends, len(lines))
     if end == len(lines) or end - start > _BANNER_LINES:
@@ -144,18 +144,17 @@ def drop_banner(lines: list[str]) -> list[str]:
     return lines[end:]
 
 
-def cut_footers(lines: list[str], goodbye: Callable[[list[str]], int]) -> list[str]:
+def cut_footers(lines: list[str]) -> list[str]:
     """The lines before the first notice or list footer at the end of a message.
 
-    No machine writes above the line at which the writer says goodbye; `goodbye` finds
-    it, and is only asked if something would be cut.
+    No machine writes above the line at which the writer says goodbye.
     """
     cut = len(lines)
     for start, end in _paragraphs_from_below(lines):
         text = " ".join(lines[start:end])[:_LONGEST].lower()
         at = _footer_at(lines, start, end, text)
         if at is not None:
-            if at < goodbye(lines):
+            if at < _goodbye(lines):
                 break
             cut = at
         elif len(text) >= _PROSE and not _has_link(text):
@@ -172,18 +171,13 @@ def drop_taglines(lines: list[str]) -> list[str]:
         if not line.strip():
             last = True
         elif last:
-            last = is_tagline(line)
+            last = is_tagline(line) or (
+                "." in line
+                and _ONLY_LINK.match(line[:LONGEST]) is not None
+                and is_tagline(lines[index - 1])
+            )
             if last:
                 found.add(index)
-            elif (
-                "." in line
-                and _ONLY_LINK.match(line[:LONGEST])
-                and is_tagline(lines[index - 1])
-            ):
-                last = True
-                found.add(index)
-    if not found:
-        return lines
     alone = {index for index in found if _stands_alone(lines, index, found)}
     if not alone:
         return lines
@@ -308,9 +302,8 @@ def _is_notice(text: str) -> bool:
 
 def drop_signature(lines: list[str]) -> list[str]:
     """The lines without what stands below the message."""
-    lines = cut_footers(drop_banner(lines), _goodbye)
-    lines = drop_taglines(lines)
-    lines = _without_blank_end(lines)
+    lines = cut_footers(drop_banner(lines))
+    lines = _without_blank_end(drop_taglines(lines))
     # Cut at each '-- ' from which only a signature's length remains, from below.
     end = len(lines)
     for index in reversed(range(len(lines))):
@@ -341,7 +334,7 @@ def _goodbye(lines: list[str]) -> int:
     """The last line with a sign-off and a name below it; 0 if absent."""
     for index in reversed(range(max(1, len(lines) - _FOOTER_LINES), len(lines) - 1)):
         if _after_sign_off(lines, index) is not None and not lines[index - 1].strip():
-            following = _next(lines, index + 1)
+            following = next_line(lines, index + 1)
             if following is not None and _is_name(lines[following]):
                 return index
     return 0
@@ -349,8 +342,6 @@ def _goodbye(lines: list[str]) -> int:
 
 def drop_armour(lines: list[str]) -> list[str]:
     """The lines without PGP signatures, keys, ciphertext and the signing header."""
-    if _PGP_BEGIN not in "\n".join(lines):
-        return lines
     if not any(line.startswith(_PGP_BEGIN) for line in lines):
         return lines
     kept: list[str] = []
@@ -380,12 +371,13 @@ def _cut_at_rule(lines: list[str]) -> list[str]:
         line = lines[index]
         if not line[:1].isalnum() and _RULE.match(line[:LONGEST]):
             below = [line for line in lines[index + 1 :] if line.strip()]
-            if not below or _IMAGE.match(below[0]):
-                return _with_postscript(lines, index)
-            if _is_name(below[0]) and _reaches_somebody(below):
-                return _with_postscript(lines, index)
             short = len(below) <= _MOTTO_LINES and not any(map(_is_speech, below))
-            if short and _ends_with_name(lines[:index]):
+            if (
+                not below
+                or _IMAGE.match(below[0])
+                or (_is_name(below[0]) and _reaches_somebody(below))
+                or (short and _ends_with_name(lines[:index]))
+            ):
                 return _with_postscript(lines, index)
     return lines
 
@@ -415,7 +407,7 @@ def _after_sign_off(lines: list[str], index: int) -> int | None:
         return None
     if rest and _is_named(lines[index], rest):  # 'Best, Sam', not 'Yours in a hurry,'
         return index
-    following = _next(lines, index + 1)
+    following = next_line(lines, index + 1)
     if following is None:
         return index
     return following if _is_name(lines[following]) else index
@@ -439,14 +431,10 @@ def _is_named(line: str, rest: str) -> bool:
 
 def _cut_below_name(lines: list[str], name: int) -> list[str]:
     """Drop what stands below the name if it is a contact block or a title."""
-    below = [line for line in lines[name + 1 :] if line.strip()]
-    own = next((i for i, line in enumerate(below) if _is_postscript(line)), None)
-    block = below[:own]
+    block = _block_below(lines, name)
     if not block or len(block) > _SIGNATURE_LINES:
         return lines
-    if _is_fuller_name(block, lines[name]):
-        return _with_postscript(lines, name + 1)
-    if _is_letterhead(block):
+    if _is_fuller_name(block, lines[name]) or _is_letterhead(block):
         return _with_postscript(lines, name + 1)
     attached = bool(lines[name + 1].strip())
     if any(map(_is_sentence, block)) or any(map(_leads_on, block)):
@@ -454,6 +442,12 @@ def _cut_below_name(lines: list[str], name: int) -> list[str]:
     if _evidence(block) or (attached and (_is_title(block) or _is_post(lines, name))):
         return _with_postscript(lines, name + 1)
     return lines
+
+
+def _block_below(lines: list[str], index: int) -> list[str]:
+    """The lines with words below this one, up to a postscript."""
+    words = filter(str.strip, lines[index + 1 :])
+    return list(takewhile(lambda line: not _is_postscript(line), words))
 
 
 def _is_letterhead(block: list[str]) -> bool:
@@ -496,9 +490,7 @@ def _name_above_contacts(lines: list[str]) -> int | None:
             continue
         if _leads_on(lines[index]) or (index > 1 and _leads_on(lines[index - 2])):
             continue  # 'You reach him here:'
-        below = [line for line in lines[index + 1 :] if line.strip()]
-        own = next((i for i, line in enumerate(below) if _is_postscript(line)), None)
-        block = below[:own]
+        block = _block_below(lines, index)
         signs = _evidence(block)
         signs += bool(signs) and _is_fuller_name(block, lines[index])
         if (signs < 2 and not card) or not _reaches_somebody(block):
@@ -579,10 +571,6 @@ def _is_name(line: str) -> bool:
 def _is_contact(line: str) -> bool:
     line = line[:LONGEST]
     return bool(_MAY_BE_CONTACT.search(line)) and _CONTACT.search(line) is not None
-
-
-def _next(lines: list[str], index: int) -> int | None:
-    return next((i for i in range(index, len(lines)) if lines[i].strip()), None)
 
 
 def _without_blank_end(lines: list[str]) -> list[str]:

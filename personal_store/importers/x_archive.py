@@ -23,7 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from personal_store.cleaning.cleaning import normalised, tidy
+from personal_store.cleaning.cleaning import tidy
 from personal_store.errors import SourceError
 from personal_store.files.files import Source
 from personal_store.files.sources import FAULTS
@@ -52,6 +52,7 @@ from personal_store.importers.structured import (
 from personal_store.records import Document, ImportFailure, Item, ReadOptions, Skipped
 from personal_store.text.charset import decode
 from personal_store.text.dates import parse_date
+from personal_store.text.tokens import normalised
 
 _TALK = "dmConversation"
 _LONGEST = 1_000_000

@@ -12,7 +12,7 @@ from typing import Self
 
 from sqlite_utils import Database
 
-from personal_store.cleaning.cleaning import normalised
+from personal_store.text.tokens import normalised
 
 SHORTEST = 40
 """Characters from which the words alone identify a text: 'Thanks!' does not."""

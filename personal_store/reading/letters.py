@@ -12,7 +12,7 @@ import zlib
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from personal_store.cleaning.cleaning import MAX_TEXT, VERSION, clean_mail, normalised
+from personal_store.cleaning.cleaning import MAX_TEXT, VERSION, clean_mail
 from personal_store.cleaning.markup import MAX_HTML
 from personal_store.mail.labels import is_sent, split_labels, unwanted
 from personal_store.mail.mail import (
@@ -35,7 +35,7 @@ from personal_store.records import (
     Skipped,
 )
 from personal_store.text.charset import header_text
-from personal_store.text.tokens import tokens
+from personal_store.text.tokens import normalised, tokens
 
 FEWEST_WORDS = 3
 MAX_STORED = 100_000
