@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -96,6 +96,14 @@ class Cache:
                 f"the result cannot be kept in {self.path}: {reason}"
             )
         self._found[key] = result
+
+    def result(self, depends: Mapping[str, Any], compute: Callable[[], Body]) -> Body:
+        """The result that is kept, or else the one computed now, which is kept."""
+        found = self.get(depends)
+        if found is None:
+            found = compute()
+            self.put(depends, found)
+        return found
 
     def close(self) -> None:
         """Let the file go."""

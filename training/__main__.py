@@ -121,7 +121,7 @@ def make_weights(plan: Recipe, machine: Machine) -> None:
     _existing(plan.vocabulary)
     _existing(plan.rows_file)
     weights = train(plan, machine)
-    click.echo(f"weights: {weights}; losses: {plan.losses}, {plan.plot}")
+    click.echo(f"weights: {weights}; losses: {plan.losses}")
 
 
 def make_file(plan: Recipe, target: Path) -> None:

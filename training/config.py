@@ -146,11 +146,6 @@ class Recipe:
         return self.work / f"{self.name}-loss.csv"
 
     @property
-    def plot(self) -> Path:
-        """Where the losses are drawn."""
-        return self.work / f"{self.name}-loss.png"
-
-    @property
     def vocabulary(self) -> Path:
         """Where the pair's one vocabulary is kept."""
         return self.work / "tokenizer.json"

@@ -12,6 +12,7 @@ from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 import torch
 from torch import Tensor
@@ -22,7 +23,7 @@ from decoding_core.errors import (
     ModelNotFoundError,
     StoppedError,
 )
-from training import begin, config, losses, parent
+from training import begin, config, parent
 from training.config import Recipe
 from training.learning import (
     Machine,
@@ -34,7 +35,7 @@ from training.learning import (
     rounded,
     set_rate,
 )
-from training.losses import Losses, ProgressLine, Step
+from training.losses import Losses, Step
 from training.network import Network, targets
 from training.rows import Rows
 
@@ -247,15 +248,14 @@ def train(plan: Recipe, machine: Machine | None = None) -> Path:
         StoppedError: Ctrl-C or SIGTERM; what was learnt so far is saved.
     """
     run = Run(plan, machine)
-    written = Losses(plan.losses, run.progress.step)
-    with _signals_to(run.stop), ProgressLine(plan.name, plan.schedule.tokens) as line:
+    done, tokens = run.progress.step, plan.schedule.tokens
+    written = Losses(plan.losses, plan.name, done, tokens)
+    with _signals_to(run.stop):
         saved = time.monotonic()
-        line.say(f"{plan.name}: {run.origin}")
+        click.echo(f"{plan.name}: {run.origin}")
         try:
             while not run.finished:
-                step = run.advance()
-                written.add(step)
-                line.step(step)
+                written.add(run.advance())
                 if time.monotonic() - saved > 60 * plan.schedule.save_minutes:
                     run.save()
                     saved = time.monotonic()
@@ -266,8 +266,6 @@ def train(plan: Recipe, machine: Machine | None = None) -> Path:
                 f"stopped after step {run.progress.step}, which is saved; the same "
                 "command goes on from there"
             ) from error
-        finally:
-            losses.plot(plan.name, losses.read(plan.losses), plan.plot)
     return plan.checkpoint
 
 

@@ -10,10 +10,12 @@ import json
 import re
 import threading
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from benchmarks.cache import Cache, code_id, key_of, sha256_of
 from benchmarks.content.judging import Judged, WordsOf, judge
@@ -91,112 +93,74 @@ class Asked:
         return f"{self.request.recipient}.\n{self.request.text}\n{self.notes}"
 
 
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class _Fact(_Table):
+    what: str
+    says: list[str] = Field(min_length=1)
+    against: list[str] = []
+    kind: str = ""
+    told: Told = "request"
+
+
+class _Request(_Table):
+    name: str
+    task: Literal[TASKS]  # type: ignore[valid-type]
+    text: str
+    facts: list[_Fact] = Field(min_length=1)
+    to: str = ""
+    notes: str = ""
+
+
+class _File(_Table):
+    request: list[_Request] = Field(min_length=1)
+
+
 def read_requests(path: Path) -> list[Asked]:
     """The requests of a file.
 
     Raises:
-        RequestsError: it cannot be read, or says what nothing knows.
+        RequestsError: it cannot be read, or does not have the form of docs/bench.md.
     """
     shown = one_line(str(path))
     try:
         text = path.read_text("utf-8")
         body = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-    except (OSError, ValueError, RecursionError) as error:
+        found = [_asked(one) for one in _File.model_validate(body).request]
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = " ".join(
+            str(part + 1) if isinstance(part, int) else part for part in first["loc"]
+        )
+        raise RequestsError(
+            f"{shown}, {one_line(where)}: {first['msg']}; docs/bench.md shows the form"
+        ) from error
+    except (OSError, ValueError, RecursionError, RuleError) as error:
         raise RequestsError(
             f"{shown} cannot be read: {one_line(str(error))}"
         ) from error
-    entries = body.get("request") if isinstance(body, dict) else None
-    if not isinstance(entries, list) or not entries:
-        raise RequestsError(
-            f"{shown} holds no requests: it needs [[request]] tables, as docs/bench.md "
-            "shows them"
-        )
-    found = [
-        _asked(entry, f"{shown}, request {number}")
-        for number, entry in enumerate(entries, 1)
-    ]
     names = [asked.name for asked in found]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise RequestsError(f"{shown} names two requests {one_line(twice[0])}")
     return found
 
 
-def _asked(entry: Any, where: str) -> Asked:
-    body = _table(
-        entry,
-        where,
-        {"name": str, "task": str, "text": str, "facts": list},
-        {"to": str, "notes": str},
-    )
-    where = f"{where} ({one_line(body['name'])})"
-    if body["task"] not in TASKS:
-        raise RequestsError(f"{where}: the task is one of {', '.join(TASKS)}")
-    facts = tuple(
-        _fact(fact, f"{where}, fact {number}")
-        for number, fact in enumerate(body["facts"], 1)
-    )
-    if not facts:
-        raise RequestsError(f"{where} has no facts")
-    request = Request(body["text"], body["task"], body.get("to", ""))
-    return Asked(body["name"], request, facts, body.get("notes", ""))
-
-
-def _fact(entry: Any, where: str) -> Fact:
-    body = _table(
-        entry,
-        where,
-        {"what": str, "says": list},
-        {"against": list, "kind": str, "told": str},
-    )
-    told = body.get("told", "request")
-    if told not in ("request", "notes"):
-        raise RequestsError(f"{where}: 'told' is request or notes")
-    says, against = (
-        tuple(_rules(body.get(name, []), f"{where}, {name}"))
-        for name in ("says", "against")
-    )
-    if not says:
-        raise RequestsError(f"{where} says nothing")
-    held = [element.kind for rule in says for element in rule.values]
-    return Fact(
-        body["what"],
-        body.get("kind", held[0] if held else "thing"),
-        says,
-        against,
-        told,
-    )
-
-
-def _rules(lines: Sequence[Any], where: str) -> Iterator[Rule]:
-    for line in lines:
-        if not isinstance(line, str):
-            raise RequestsError(f"{where}: a rule is a text, not {line!r}")
+def _asked(body: _Request) -> Asked:
+    facts = []
+    for fact in body.facts:
         try:
-            yield rule_of(line)
-        except RuleError as error:
-            raise RequestsError(f"{where}: {one_line(str(error))}") from error
-
-
-def _table(
-    entry: Any, where: str, needed: Mapping[str, type], more: Mapping[str, type]
-) -> dict[str, Any]:
-    """A table that holds all that is needed and nothing unknown."""
-    if not isinstance(entry, dict):
-        raise RequestsError(f"{where} is no table")
-    for name, value in entry.items():
-        kind = needed.get(name) or more.get(name)
-        if kind is None:
-            known = ", ".join([*needed, *more])
-            raise RequestsError(
-                f"{where}: nothing is called '{one_line(name)}'; known are {known}"
+            says, against = (
+                tuple(map(rule_of, rules)) for rules in (fact.says, fact.against)
             )
-        if not isinstance(value, kind):
-            wanted = "a text" if kind is str else "a list"
-            raise RequestsError(f"{where}: '{name}' is {wanted}")
-    for name in needed:
-        if name not in entry:
-            raise RequestsError(f"{where} has no '{name}'")
-    return entry
+        except RuleError as error:
+            raise RuleError(f"{body.name}, {fact.what}: {error}") from error
+        held = [element.kind for rule in says for element in rule.values]
+        kind = fact.kind or (held[0] if held else "thing")
+        facts.append(Fact(fact.what, kind, says, against, fact.told))
+    request = Request(body.text, body.task, body.to)
+    return Asked(body.name, request, tuple(facts), body.notes)
 
 
 SAMPLE_HABITS: Mapping[str, Mapping[str, Sequence[str]]] = {
@@ -290,21 +254,15 @@ class ContentWriter:
             "settings": asdict(settings),
             "max_tokens": max_tokens,
         }
-        found = self._cache.get(depends)
-        if found is None:
+
+        def compute() -> dict[str, Any]:
             written = self.pair.write_from(prompts, settings, max_tokens)
-            numbers = written.statistics
-            found = asdict(
-                Text(
-                    written.text,
-                    len(written.token_ids),
-                    numbers.drafted,
-                    numbers.accepted,
-                    written.ended,
-                )
+            told, count = written.statistics, len(written.token_ids)
+            return asdict(
+                Text(written.text, count, told.drafted, told.accepted, written.ended)
             )
-            self._cache.put(depends, found)
-        return Text(**found)
+
+        return Text(**self._cache.result(depends, compute))
 
     def close(self) -> None:
         """Free the models, and let the kept texts go."""

@@ -78,11 +78,6 @@ def _share(one: Estimate) -> str:
 
 @click.command("privacy", cls=Command)
 @option("--count", AT_LEAST_ONE, 3, "Writers whose texts are attacked.")
-@option(
-    *("--others", NONE_OR_MORE, None),
-    "The same, and secrets, for other methods and strengths. As many.",
-    metavar="COUNT",
-)
 @option("--texts", AT_LEAST_ONE, 2, "Of each writer; their evidence adds up.")
 @option("--histories", click.IntRange(2), 100, "Candidates, the writers among them.")
 @option("--letters", AT_LEAST_ONE, 12, "Of each invented writer.")
@@ -112,7 +107,7 @@ def command(**options: Any) -> None:
 
     \b
         specsteer lab bench privacy
-        specsteer lab bench privacy --count 30 --others 2
+        specsteer lab bench privacy --count 30
     """
     # llama.cpp takes 0.2 s to load, which --help does without: hence the imports here.
     from benchmarks.privacy.device import WritingOptions, all_conditions, chosen
@@ -152,15 +147,9 @@ def command(**options: Any) -> None:
         runner = opened.enter_context(closing(Runner(models, cache, plan, stop)))
         try:
             with Progress("planting secrets") as progress:
-                secrets = runner.secrets(
-                    *(options["secrets"], rows, progress.show),
-                    others=options["others"],
-                )
+                secrets = runner.secrets(options["secrets"], rows, progress.show)
             with Progress("reading histories") as progress:
-                outcomes = runner.identified(
-                    *(writers, count, rows, progress.show),
-                    others=options["others"],
-                )
+                outcomes = runner.identified(writers, count, rows, progress.show)
             count = len({one.writer for one in outcomes})
         except StoppedError:
             note("stopped; the same command goes on from there")
@@ -183,9 +172,8 @@ def command(**options: Any) -> None:
             else:
                 click.echo("\n".join(tables.aligned(cells)) + "\n")
         note(click.wrap_text(LEGEND, 80))
-        others = count if options["others"] is None else min(count, options["others"])
         about = {
-            "writers attacked": f"{count} (other methods: {others})",
+            "writers attacked": str(count),
             "texts of each": str(texts),
             "candidate histories": str(len(writers)),
             "temperature, top-p": f"{writing.temperature:g}, {writing.top_p:g}",

@@ -55,11 +55,6 @@ class Condition:
     use_history: bool = True
 
     @property
-    def is_defence(self) -> bool:
-        """Whether the text is written as usual, with a defence or with none."""
-        return not self.method and self.use_history
-
-    @property
     def bound(self) -> Bound | None:
         """What a text and a token may tell; None: anything."""
         text = self.defences.get("privacy_budget")

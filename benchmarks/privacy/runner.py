@@ -121,12 +121,9 @@ class Runner:
         targets: int,
         conditions: Sequence[Condition],
         progress: Callable[[int, int], None],
-        *,
-        others: int | None = None,
     ) -> list[Outcome]:
         """What each condition gave for the texts of the first `targets` writers, read
-        beside the histories of all; those that are no defence for the first `others`
-        alone.
+        beside the histories of all.
 
         Raises:
             StoppedError: the person stopped; what was done is kept.
@@ -135,15 +132,10 @@ class Runner:
         total = sum(len(one.tasks) for one in writers[:targets]) * len(writers)
         done = 0
         for number, writer in enumerate(writers[:targets]):
-            some = [
-                one
-                for one in conditions
-                if one.is_defence or others is None or number < others
-            ]
             for place, task in enumerate(writer.tasks):
-                texts = self._written(writer, task, some, number, place)
+                texts = self._written(writer, task, conditions, number, place)
                 seen = {name: seen_in(text.entries) for name, text in texts.items()}
-                bounds = {one.name: one.bound for one in some}
+                bounds = {one.name: one.bound for one in conditions}
 
                 def show(histories: int, before: int = done) -> None:
                     progress(before + histories, total)
@@ -169,16 +161,11 @@ class Runner:
         count: int,
         conditions: Sequence[Condition],
         progress: Callable[[int, int], None],
-        *,
-        others: int | None = None,
     ) -> list[Asked]:
-        """What became of so many planted secrets under each condition; under those that
-        are no defence, of the first `others` alone."""
+        """What became of `count` planted secrets under each condition."""
         found = []
         for number, one in enumerate(planted(count, self._plan.seed)):
             for condition in conditions:
-                if not (condition.is_defence or others is None or number < others):
-                    continue
                 depends = self._depends("secret", one.writer, one.task, number)
                 depends |= {"condition": asdict(condition)}
 
@@ -199,7 +186,7 @@ class Runner:
                         "written": one.stands_in(text.text),
                     }
 
-                body = self._result(depends, compute)
+                body = self._kept.result(depends, compute)
                 found.append(Asked(condition.name, one.kind, **body))
             progress(number + 1, count)
         return found
@@ -222,7 +209,7 @@ class Runner:
                 written = self.device.write(writer, task.request, condition, seed)
                 return written.as_json()
 
-            texts[condition.name] = Text.from_json(self._result(depends, compute))
+            texts[condition.name] = Text.from_json(self._kept.result(depends, compute))
         return texts
 
     def _read(
@@ -249,7 +236,7 @@ class Runner:
                 return self._evidence(views, task, passages)
 
             depends = self._depends("evidence", writer, task, 0) | {"seen": what}
-            body = self._result(depends, compute)
+            body = self._kept.result(depends, compute)
             rows.append({name: np.array(body[name]) for name in seen})
             show(len(rows))
         return rows
@@ -300,15 +287,6 @@ class Runner:
             "code": code_id(),
             "versions": versions(),
         }
-
-    def _result(
-        self, depends: dict[str, Any], compute: Callable[[], dict[str, Any]]
-    ) -> dict[str, Any]:
-        found = self._kept.get(depends)
-        if found is None:
-            found = compute()
-            self._kept.put(depends, found)
-        return found
 
 
 def _as_json(seen: Seen) -> Any:

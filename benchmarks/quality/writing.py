@@ -315,14 +315,13 @@ class Lab:
             return made[history]
 
         def result(of: Mapping[str, Any], compute: Callable[[], Any]) -> Any:
-            key = {**depends, **of}
-            found = kept.get(key)
-            if found is None:
+            def or_crowded() -> dict[str, Any]:
                 try:
-                    found = compute()
+                    return dict(compute())
                 except ContextFullError as error:
-                    found = {"crowded": str(error)}
-                kept.put(key, found)
+                    return {"crowded": str(error)}
+
+            found = kept.result({**depends, **of}, or_crowded)
             if "crowded" in found:
                 raise ContextFullError(found["crowded"])
             return found

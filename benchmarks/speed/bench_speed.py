@@ -34,7 +34,7 @@ from benchmarks.speed.one_text import (
     table,
     unloaded,
 )
-from benchmarks.speed.serving import Paces, PairOrder, measured_trip, relayed, serving
+from benchmarks.speed.serving import Paces, PairOrder, relayed, serving
 from benchmarks.speed.traced import SMALLEST_VOCABULARY, Pace, Trace
 from decoding_core.errors import DecodingError, EngineError
 from decoding_core.messages import DRAFT_LIMIT
@@ -284,10 +284,6 @@ def run(options: Mapping[str, Any]) -> None:
                     options["tokens"]
                 )
                 for one in traces
-            },
-            "relay, measured ms": {
-                f"{1000 * trip:g}": [1000 * seconds for seconds in measured_trip(trip)]
-                for trip in trips
             },
             "alone, seconds": {name: asdict(times) for name, times in alone.items()},
             "rows": [{**asdict(row), "over_limit": row.over_limit} for row in rows],

@@ -21,7 +21,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING, Any, Literal
 
 from base import python_child
@@ -373,32 +372,3 @@ def relayed(address: Address, round_trip: float) -> Iterator[Address]:
     order = json.dumps([address.port, round_trip])
     with child_process(f"{__name__}:relay", order) as (_, line):
         yield address.through(int(line))
-
-
-def measured_trip(round_trip: float, times: int = 20) -> tuple[float, float, float]:
-    """The least, the median and the largest of some trips of a byte there and back, in
-    seconds; the machine's share is what is above `round_trip`."""
-    echo = socket.create_server(("127.0.0.1", 0))
-
-    def answer() -> None:
-        one, _ = echo.accept()
-        one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        while data := one.recv(_SIZE):
-            one.sendall(data)
-        one.close()
-
-    threading.Thread(target=answer, daemon=True).start()
-    port = echo.getsockname()[1]
-    trips = []
-    with relayed(Address(f"http://127.0.0.1:{port}", ""), round_trip) as far:
-        device = socket.create_connection(("127.0.0.1", far.port))
-        device.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        for _ in range(times + 1):
-            began = time.perf_counter()
-            device.sendall(b"x")
-            device.recv(1)
-            trips.append(time.perf_counter() - began)
-        device.close()
-    echo.close()
-    del trips[0]  # it has the handshake in it
-    return min(trips), median(trips), max(trips)

@@ -1,13 +1,10 @@
 """`specsteer lab bench importing`: how fast a mailbox is imported."""
 
 import os
-import re
 import resource
 import sys
 import tempfile
-import threading
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import click
@@ -34,7 +31,7 @@ def command(messages: int, seed: int, mailbox: Path | None, alone: bool) -> None
 
     A made-up Gmail Takeout, with what real ones suffer from as often as they do, goes
     into a fresh store. Shown are messages and megabytes by second, seconds of processor
-    over all processes, and the peak of their memory.
+    over all processes, and the most memory of this process and its largest child.
 
     \b
         specsteer lab bench importing --messages 20000
@@ -46,8 +43,7 @@ def command(messages: int, seed: int, mailbox: Path | None, alone: bool) -> None
             parallel.MOST = 0
         with Store.open(Path(folder, "store.db")) as store:
             started, worked = time.perf_counter(), _processor()
-            with Memory() as memory:
-                report = import_source(store, "mbox", path, me=[ME])
+            report = import_source(store, "mbox", path, me=[ME])
             took = time.perf_counter() - started
             worked = _processor() - worked
         size = path.stat().st_size
@@ -58,56 +54,14 @@ def command(messages: int, seed: int, mailbox: Path | None, alone: bool) -> None
     rates = f"{read / took:,.0f} messages/s, {size / took / 1e6:.1f} MB/s"
     print(f"took {took:.2f} s, {rates}")
     print(f"processor {worked:.2f} s, {read / worked:,.0f} messages/s of it")
-    print(f"{memory}, store {stored / 1e6:.1f} MB")
+    print(f"peak memory {_peak() / 1e6:.0f} MB, store {stored / 1e6:.1f} MB")
 
 
-@dataclass(slots=True)
-class Memory:
-    """The memory of this process and its children while something runs.
-
-    Shared pages count once (PSS, looked at ten times a second) where the system tells;
-    elsewhere the peak of this process and that of its largest child are added.
-    """
-
-    peak: int = 0
-    """In bytes."""
-    processes: int = 1
-    _over: threading.Event = field(default_factory=threading.Event)
-    _watcher: threading.Thread | None = None
-
-    def __enter__(self) -> "Memory":
-        self._watcher = threading.Thread(target=self._watch, daemon=True)
-        self._watcher.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        if self._watcher is not None:
-            self._watcher.join()
-        if not self.peak:
-            unit = 1 if sys.platform == "darwin" else 1024
-            who = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-            self.peak = sum(resource.getrusage(one).ru_maxrss for one in who) * unit
-
-    def __str__(self) -> str:
-        return f"peak memory {self.peak / 1e6:.0f} MB of {self.processes} processes"
-
-    def _watch(self) -> None:
-        while not self._over.wait(0.1):
-            # This process and its children, where the system tells of those.
-            family = ["self"]
-            for tasks in Path("/proc/self/task").glob("*/children"):
-                family += tasks.read_text().split()
-            total = 0
-            for process in family:
-                try:
-                    told = Path(f"/proc/{process}/smaps_rollup").read_text()
-                except OSError:
-                    continue  # it has ended, or this system has no such file
-                if found := re.search(r"^Pss: +(\d+) kB", told, re.MULTILINE):
-                    total += 1024 * int(found[1])
-            self.peak = max(self.peak, total)
-            self.processes = max(self.processes, len(family))
+def _peak() -> int:
+    """The most memory of this process and of its largest child, in bytes."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    who = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    return sum(resource.getrusage(one).ru_maxrss for one in who) * unit
 
 
 def _processor() -> float:

@@ -6,7 +6,7 @@ import base64
 import quopri
 import random
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from email.header import Header
 from itertools import count
@@ -99,26 +99,6 @@ RATES = {
     "quoted answer": 0.3,
 }
 
-FOUND: dict[str, Callable[[bytes], bool]] = {
-    "labels missing": lambda raw: b"\nX-Gmail-Labels:" not in raw,
-    "labels nested": lambda raw: b"Projects/" in raw,
-    "id missing": lambda raw: b"\nMessage-ID:" not in raw,
-    "date unreadable": lambda raw: b"\nDate: sometime" in raw,
-    "date naive": lambda raw: (
-        re.search(rb"\nDate: .*\d\d:\d\d:\d\d\n", raw) is not None
-    ),
-    "line begins with From": lambda raw: b"\nFrom then on" in raw,
-    "8-bit header": lambda raw: b"\nSubject: Gr\xfc\xdfe" in raw,
-    "NUL in the text": lambda raw: b"\0" in raw,
-    "body over 1 MB": lambda raw: len(raw) > 1_000_000,
-    "legacy charset": lambda raw: b"iso-8859-1" in raw,
-    "HTML part": lambda raw: b"text/html" in raw,
-    "attachment": lambda raw: b"application/pdf" in raw,
-    "own": lambda raw: b"\nFrom: Sam Lee" in b"\n" + raw,
-    "quoted answer": lambda raw: b" wrote:" in raw,
-}
-"""Says of one message whether it has what the rate is of."""
-
 _WORDS = re.findall(
     r"\w+",
     "the a we you it and but not for with about from this that train plan report"
@@ -131,7 +111,7 @@ _LABELS = ("Inbox", "Opened", "Important", "Category Updates", "Spam", "Trash")
 _ATTACHED = 110_000
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Chance:
     random: random.Random
 

@@ -140,14 +140,14 @@ GOOD = {
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
-        ({"task": "poem"}, "task is one of"),
-        ({"facts": []}, "has no facts"),
-        ({"facts": [{"what": "yes", "says": []}]}, "says nothing"),
-        ({"facts": [{"what": "yes", "says": ["{x}"]}]}, "unknown"),
-        ({"facts": [{"what": "yes", "says": [3]}]}, "a rule is a text"),
-        ({"facts": ["yes"]}, "no table"),
-        ({"too": "Ana"}, "nothing is called 'too'"),
-        ({"text": 3}, "'text' is a text"),
+        ({"task": "poem"}, "request 1 task: Input should be 'email'"),
+        ({"facts": []}, "request 1 facts: List should have at least 1"),
+        ({"facts": [{"what": "yes", "says": []}]}, "facts 1 says: List should"),
+        ({"facts": [{"what": "yes", "says": ["{x}"]}]}, "a, yes: .*unknown"),
+        ({"facts": [{"what": "yes", "says": [3]}]}, "says 1: .*valid string"),
+        ({"facts": ["yes"]}, "facts 1: .*dictionary"),
+        ({"too": "Ana"}, "request 1 too: Extra inputs"),
+        ({"text": 3}, "request 1 text: .*valid string"),
     ],
 )
 def test_a_file_that_says_nothing_known_is_refused(change, complaint, tmp_path):

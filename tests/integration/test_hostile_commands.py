@@ -153,7 +153,6 @@ CASES = {
         "--{hostile}",
     ],
     ("lab", "bench", "cleaning"): ["--by {hostile}"],
-    ("lab", "bench", "exactness"): ["{hostile}"],
     ("lab", "bench", "load"): ["--json {hostile} {hostile}"],
     ("lab", "bench", "guard"): [
         "--data {missing}",

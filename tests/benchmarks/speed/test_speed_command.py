@@ -44,8 +44,6 @@ def test_a_text_of_each_kind_gives_a_row(tmp_path):
         # Nothing is faster than its engines and the round trip.
         assert row["over_limit"] > 0.9 or row["cell"]["drafting"]
     assert body["traces"] == {"a = 0.9, seed 0": Trace(0.9, 0).digits(12)}
-    least, middle, _ = body["relay, measured ms"]["8"]
-    assert 8.0 <= least <= middle
 
 
 @pytest.mark.slow
