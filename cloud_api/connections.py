@@ -1,9 +1,9 @@
-"""TLS on the port that the server listens on, beside HTTP in the clear where that may
-be: on loopback, where a proxy or the person's own programs ask so.
+"""TLS on the port that the server listens on, beside HTTP in the clear if that is
+allowed: on loopback, for a proxy or the person's own programs.
 
-The first byte of a connection tells which it is. The door knows a connection from its
-first moment on, also while hands are shaken: uvicorn and asyncio by themselves would
-let anybody open as many as the system has files, and leave them at that.
+The first byte of a connection tells which it is. `ConnectionTable` holds a connection
+from its first moment on, also while hands are shaken: uvicorn and asyncio by themselves
+would let anybody open as many as the system has files, and leave them at that.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ import socket
 import ssl
 from asyncio.sslproto import SSLProtocol
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from types import FrameType
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import h11
 import uvicorn
@@ -32,95 +33,94 @@ from cloud_api.engine.scheduler import EngineThread
 from cloud_api.errors import QuotaError
 from cloud_api.service import Service
 from cloud_api.session import Bookings
-from cloud_api.settings import DoorLimits
+from cloud_api.settings import ConnectionLimits
 from cloud_api.stream import OpenStreams
 
 FRAME_LIMIT = 64 << 10
-"""No frame of a device is nearly so large."""
+"""The most bytes of a frame; those of devices are much smaller."""
 PING_SECONDS = 20.0
 """How often a device is asked whether it is still there, and for how long."""
 REST_SECONDS = 75
 """How long a connection may rest between two requests."""
 _COME_BACK_SECONDS = 5.0
 WAITING = 256
-"""Connections that the system holds until they are accepted."""
+"""How many connections the system holds until they are accepted."""
 _TICK_SECONDS = 0.1
-"""How late the door may be to close a connection."""
+"""The most that a connection is closed after its deadline."""
 _ACCEPTED_AT_ONCE = 16
-"""asyncio accepts so many before it reads from one of them: far fewer than the door
-lets in, so that whoever sends its request at once is heard even in a flood."""
+"""How many connections asyncio accepts before it reads from one of them: far fewer than
+the table holds, so that whoever sends its request at once is heard even in a flood."""
 
-DOOR = "door"
+CONNECTIONS = "connections"
 ANSWERS = "answers"
-VISIT = "visit"
+PEER = "peer"
 """Keys of an ASGI scope's state; the first two are put there by the application."""
+_ARRIVED = "arrived"
 
 Stage = Literal["header", "body"]
 
 
-class Visit:
-    """One connection, as the door sees it. `leave` must close it at once; why is a
-    stage that took too long, or None when there is no room."""
+class Peer:
+    """One connection in the table. `close` must end it at once; its argument is the
+    stage that took too long, or None if there is no room."""
 
-    def __init__(self, address: str, leave: Callable[[Stage | None], None]) -> None:
+    def __init__(self, address: str, close: Callable[[Stage | None], None]) -> None:
         self.network = network_of(address)
-        self.leave = leave
+        self.close = close
         self.user = ""
         """Whose token a request has carried; empty for a stranger."""
         self.resting_since: float | None = None
-        """Since when the connection waits for a further request; None while it has
-        one."""
+        """When the connection began to wait for a further request; None during one."""
         self.stage: Stage | None = None
-        """What the server waits for."""
+        """The part of a request that the server waits for."""
         self.deadline: float | None = None
         self.unread_deadline: float | None = None
         self.unread = 0
-        """Bytes of answers that the client has not read, where they are many."""
-
-    @property
-    def known(self) -> bool:
-        """Whether a request has carried a token."""
-        return bool(self.user)
+        """Bytes of answers that the client has not read, if they are many."""
 
 
-class Door:
-    """All connections there are, the oldest first."""
+class ConnectionTable:
+    """All connections, the oldest first."""
 
-    def __init__(self, limits: DoorLimits) -> None:
+    def __init__(self, limits: ConnectionLimits) -> None:
         self.limits = limits
-        self._visits: dict[Visit, None] = {}
+        self._seconds: dict[Stage | None, float] = {
+            "header": limits.header_seconds,
+            "body": limits.body_seconds,
+        }
+        self._peers: dict[Peer, None] = {}
         self._bookings = Bookings()
         self._next: float | None = None
         self.wake: Callable[[float], None] = lambda _: None
-        """Told when `expire` has something to do next."""
+        """Called with the time at which `expire` has something to do next."""
 
     def __len__(self) -> int:
-        return len(self._visits)
+        return len(self._peers)
 
-    def enter(self, visit: Visit, now: float) -> None:
-        """Let a connection in; where there is no room, one has to leave."""
-        self._visits[visit] = None
-        self.expect(visit, "header", now)
-        surplus = self._surplus(visit)
+    def enter(self, peer: Peer, now: float) -> None:
+        """Add a connection; if there is no room, another one is closed."""
+        self._peers[peer] = None
+        self.expect(peer, "header", now)
+        surplus = self._surplus(peer)
         if surplus is not None:
-            self._turn_out(surplus, None)
+            self._close(surplus, None)
 
-    def recognise(self, visit: Visit, user: str, now: float) -> None:
-        """Note whose connection it is. Where the user has too many, or all users
-        together, one that rests between two requests is closed, of that user or of
-        whoever has the most: clients open such a connection again by themselves.
+    def recognise(self, peer: Peer, user: str, now: float) -> None:
+        """Note whose connection it is. If the user has too many, or all users together,
+        one that rests between two requests is closed, of that user or of whoever has
+        the most: clients open such a connection again by themselves.
 
         Raises:
             QuotaError: none rests. The user may come back at the time that the error
-                names, and the oldest of them then makes room.
+                names, and the oldest of them is then closed.
         """
-        if visit.known or visit not in self._visits:
+        if peer.user or peer not in self._peers:
             return
-        known = [one for one in self._visits if one.known]
+        known = [one for one in self._peers if one.user]
         among = [one for one in known if one.user == user]
         if len(among) < self.limits.known_per_user:
             if len(known) < self.limits.known:
-                visit.user = user
+                peer.user = user
                 return
             ((greedy, _),) = Counter(one.user for one in known).most_common(1)
             among = [one for one in known if one.user == greedy]
@@ -133,63 +133,56 @@ class Door:
                 "there are as many connections as this server takes",
                 self._bookings.book(user, _COME_BACK_SECONDS, now),
             )
-        self._turn_out(leaving, None)
-        visit.user = user
+        self._close(leaving, None)
+        peer.user = user
 
-    def leave(self, visit: Visit) -> None:
+    def leave(self, peer: Peer) -> None:
         """Note that the connection has ended."""
-        self._visits.pop(visit, None)
+        self._peers.pop(peer, None)
 
-    def expect(self, visit: Visit, stage: Stage | None, now: float) -> None:
+    def expect(self, peer: Peer, stage: Stage | None, now: float) -> None:
         """Note what a connection's client has to send next. A stage that goes on keeps
         its deadline, however many bytes have dripped in."""
-        visit.resting_since = None
-        if stage == visit.stage:
+        peer.resting_since = None
+        if stage == peer.stage:
             return
-        visit.stage = stage
-        visit.deadline = None
+        peer.stage, peer.deadline = stage, None
         if stage is not None:
-            seconds = {
-                "header": self.limits.header_seconds,
-                "body": self.limits.body_seconds,
-            }[stage]
-            visit.deadline = now + seconds
-            self._wait_for(visit.deadline)
+            peer.deadline = now + self._seconds[stage]
+            self._wait_for(peer.deadline)
 
-    def rest(self, visit: Visit, now: float) -> None:
+    def rest(self, peer: Peer, now: float) -> None:
         """Note that the client has its answer and may send another request."""
-        self.expect(visit, None, now)
-        visit.resting_since = now
+        self.expect(peer, None, now)
+        peer.resting_since = now
 
-    def unread(self, visit: Visit, size: int, now: float) -> None:
-        """Note that the client has not read so many bytes of its answer at `now`, or,
-        with 0, that it reads again. Nothing more is answered on the connection until
-        then; where all of one user's hold too much, the one that holds the most is
-        closed."""
-        visit.unread = size
+    def unread(self, peer: Peer, size: int, now: float) -> None:
+        """Note that the client has left `size` bytes of its answer unread; 0: it reads
+        again. If all connections of one user leave too much, the one that leaves the
+        most is closed."""
+        peer.unread, peer.unread_deadline = size, None
         if not size:
-            visit.unread_deadline = None
             return
-        visit.unread_deadline = now + self.limits.unread_seconds
-        self._wait_for(visit.unread_deadline)
+        peer.unread_deadline = now + self.limits.unread_seconds
+        self._wait_for(peer.unread_deadline)
         theirs = [
             one
-            for one in self._visits
+            for one in self._peers
             if one.unread
-            and one.user == visit.user
-            and (one.known or one.network == visit.network)
+            and one.user == peer.user
+            and (one.user or one.network == peer.network)
         ]
         if sum(one.unread for one in theirs) > self.limits.unread_bytes:
-            self._turn_out(max(theirs, key=lambda one: one.unread), None)
+            self._close(max(theirs, key=lambda one: one.unread), None)
 
     def expire(self, now: float) -> None:
-        """Close what has kept the server waiting for too long."""
-        for visit in list(self._visits):
-            if visit.deadline is not None and visit.deadline <= now:
-                self._turn_out(visit, visit.stage)
-            elif visit.unread_deadline is not None and visit.unread_deadline <= now:
-                self._turn_out(visit, None)
-        both = ((one.deadline, one.unread_deadline) for one in self._visits)
+        """Close the connections whose deadlines are over."""
+        for peer in list(self._peers):
+            if peer.deadline is not None and peer.deadline <= now:
+                self._close(peer, peer.stage)
+            elif peer.unread_deadline is not None and peer.unread_deadline <= now:
+                self._close(peer, None)
+        both = ((one.deadline, one.unread_deadline) for one in self._peers)
         deadlines = [when for pair in both for when in pair if when is not None]
         self._next = None
         if deadlines:
@@ -201,21 +194,21 @@ class Door:
             self._next = deadline
             self.wake(deadline)
 
-    def _turn_out(self, visit: Visit, stage: Stage | None) -> None:
-        del self._visits[visit]
-        visit.leave(stage)
+    def _close(self, peer: Peer, stage: Stage | None) -> None:
+        del self._peers[peer]
+        peer.close(stage)
 
-    def _surplus(self, newcomer: Visit) -> Visit | None:
-        """The connection that has to leave, now that another has come; None where there
-        is room for all."""
-        strangers = [visit for visit in self._visits if not visit.known]
+    def _surplus(self, newcomer: Peer) -> Peer | None:
+        """The connection that has to go for another that has come; None if there is
+        room for all."""
+        strangers = [one for one in self._peers if not one.user]
         neighbours = [one for one in strangers if one.network == newcomer.network]
         if len(neighbours) > self.limits.strangers_per_network:
             return neighbours[0]
         crowded = len(strangers) > self.limits.strangers
-        if not crowded and len(self._visits) <= self.limits.connections:
+        if not crowded and len(self._peers) <= self.limits.connections:
             return None
-        # Whoever fills the room makes room: the network with the most strangers.
+        # The network with the most strangers makes room.
         fullest = Counter(one.network for one in strangers).most_common(1)[0][0]
         return next(one for one in strangers if one.network == fullest)
 
@@ -227,37 +220,42 @@ def network_of(address: str) -> str:
         parsed = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return address
-    if isinstance(parsed, ipaddress.IPv6Address):
-        mapped = parsed.ipv4_mapped
-        if mapped is not None:
-            return str(mapped)
-        return str(ipaddress.IPv6Network((parsed.packed, 64), strict=False))
-    return str(parsed)
+    if isinstance(parsed, ipaddress.IPv4Address):
+        return str(parsed)
+    if parsed.ipv4_mapped is not None:
+        return str(parsed.ipv4_mapped)
+    return str(ipaddress.IPv6Network((parsed.packed, 64), strict=False))
+
+
+def place_of(scope: Mapping[str, Any]) -> str:
+    """The network that a request came from; empty if it is unknown."""
+    client = scope.get("client")
+    return network_of(client[0]) if client else ""
 
 
 class _Watched(asyncio.Protocol):
-    """What the door is told of connections of either kind."""
+    """Keeps the table informed of a connection of either kind."""
 
-    _door: Door
-    _visit: Visit
+    _table: ConnectionTable
+    _peer: Peer
     loop: asyncio.AbstractEventLoop
     transport: asyncio.Transport
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The client has gone."""
         super().connection_lost(exc)
-        self._door.leave(self._visit)
+        self._table.leave(self._peer)
 
     def pause_writing(self) -> None:
         """The client reads more slowly than it asks."""
         super().pause_writing()
         size = max(1, self.transport.get_write_buffer_size())
-        self._door.unread(self._visit, size, self.loop.time())
+        self._table.unread(self._peer, size, self.loop.time())
 
     def resume_writing(self) -> None:
         """The client has read."""
         super().resume_writing()
-        self._door.unread(self._visit, 0, self.loop.time())
+        self._table.unread(self._peer, 0, self.loop.time())
 
 
 class HttpConnection(_Watched, H11Protocol):
@@ -271,23 +269,26 @@ class HttpConnection(_Watched, H11Protocol):
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         super().__init__(config, server_state, {**app_state}, _loop)
-        self._door: Door = app_state[DOOR]
-        self._visit = Visit("", self._leave)
+        self._table: ConnectionTable = app_state[CONNECTIONS]
+        self._peer = Peer("", self._hang_up)
 
     def connection_made(  # type: ignore[override]  # as uvicorn has it
         self, transport: asyncio.Transport
     ) -> None:
-        """Enter the connection at the door."""
+        """Enter the connection into the table."""
+        arrived: FirstByte | None = self.app_state.pop(_ARRIVED, None)
+        if arrived is not None:
+            arrived.leave()
         super().connection_made(transport)
-        self._visit = Visit(self.client[0] if self.client else "", self._leave)
-        self.app_state[VISIT] = self._visit
-        self._door.enter(self._visit, self.loop.time())
+        self._peer = Peer(self.client[0] if self.client else "", self._hang_up)
+        self.app_state[PEER] = self._peer
+        self._table.enter(self._peer, self.loop.time())
 
     def data_received(self, data: bytes) -> None:
-        """Read bytes of a request, and tell the door what is still to come."""
+        """Read bytes of a request."""
         if not self.transport.is_closing():
             super().data_received(data)
-            self._tell_door()
+            self._note_stage()
 
     def handle_websocket_upgrade(self, event: h11.Request) -> None:
         """Become a `StreamConnection`, which is given the whole request at once."""
@@ -299,36 +300,36 @@ class HttpConnection(_Watched, H11Protocol):
     def on_response_complete(self) -> None:
         """Go on with the next request, which may be here already."""
         super().on_response_complete()
-        self._tell_door()
+        self._note_stage()
 
-    def _tell_door(self) -> None:
-        """Tell the door what the client has to send."""
+    def _note_stage(self) -> None:
+        """Note in the table what the client has to send."""
         if self.transport.get_protocol() is not self:
             return  # it is a WebSocket now
         now, state = self.loop.time(), self.conn.their_state
         if state is h11.SEND_BODY:
-            self._door.expect(self._visit, "body", now)
+            self._table.expect(self._peer, "body", now)
         elif state is not h11.IDLE:
-            self._door.expect(self._visit, None, now)
+            self._table.expect(self._peer, None, now)
         elif not self._asked or self.conn.trailing_data[0]:
-            self._door.expect(self._visit, "header", now)
+            self._table.expect(self._peer, "header", now)
         else:
-            self._door.rest(self._visit, now)
+            self._table.rest(self._peer, now)
 
     @property
     def _asked(self) -> bool:
         """Whether a request has come."""
         return bool(self.cycle)
 
-    def _leave(self, stage: Stage | None) -> None:
+    def _hang_up(self, stage: Stage | None) -> None:
         """Hang up. A client whose request has begun, or that found no room, is told
         why."""
         heard = self._asked or bool(self.conn.trailing_data[0])
         answered = self._asked and self.cycle.response_started
         if stage is None and not heard:
-            self.transport.write(raw_answer(problems.no_room()))
+            self.transport.write(raw_answer(problems.NO_ROOM))
         elif stage is not None and heard and not answered:
-            self.transport.write(raw_answer(problems.too_slow()))
+            self.transport.write(raw_answer(problems.TOO_SLOW))
         self.transport.abort()
 
 
@@ -345,14 +346,14 @@ class StreamConnection(_Watched, WebSocketsSansIOProtocol):
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
-        self._door: Door = app_state[DOOR]
-        self._visit: Visit = app_state[VISIT]
-        self._visit.leave = lambda _: self.transport.abort()
+        self._table: ConnectionTable = app_state[CONNECTIONS]
+        self._peer: Peer = app_state[PEER]
+        self._peer.close = lambda _: self.transport.abort()
 
     def start_keepalive(self) -> None:
         """The application has accepted the stream."""
         super().start_keepalive()
-        self._door.expect(self._visit, None, self.loop.time())
+        self._table.expect(self._peer, None, self.loop.time())
 
     def on_task_complete(self, task: asyncio.Task[None]) -> None:
         """The application is done with the stream, or has denied it."""
@@ -364,7 +365,7 @@ class StreamConnection(_Watched, WebSocketsSansIOProtocol):
         """Answer a request to upgrade that could not even be parsed; uvicorn would
         leave it at that."""
         if self.conn.handshake_exc is not None and not self.handshake_initiated:
-            self.transport.write(raw_answer(problems.bad_request()))
+            self.transport.write(raw_answer(problems.of_status(400)))
             self.transport.close()
 
 
@@ -378,8 +379,9 @@ def raw_answer(problem: problems.Problem) -> bytes:
 
 
 class VerifierServer(uvicorn.Server):
-    """uvicorn with the door. Before it ends, it finishes the blocks that it verifies
-    and tells the devices."""
+    """uvicorn with the table of connections. Before it ends, it finishes the blocks
+    that it verifies and says so to the devices. Nothing about requests is logged,
+    frames keep their sizes, nothing is endless."""
 
     def __init__(
         self,
@@ -388,36 +390,53 @@ class VerifierServer(uvicorn.Server):
         http: type[asyncio.Protocol] = HttpConnection,
     ) -> None:
         """Serve `app`; each connection is an `http`."""
-        super().__init__(configuration(app, http))
+        config = uvicorn.Config(
+            app,
+            loop="asyncio",
+            http=http,
+            ws=StreamConnection,
+            ws_max_size=FRAME_LIMIT,
+            ws_ping_interval=PING_SECONDS,
+            ws_ping_timeout=PING_SECONDS,
+            ws_per_message_deflate=False,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            h11_max_incomplete_event_size=16 << 10,
+            backlog=_ACCEPTED_AT_ONCE,
+            timeout_keep_alive=REST_SECONDS,
+            timeout_graceful_shutdown=1,
+        )
+        super().__init__(config)
         self._service: Service = app.state.service
         self._streams: OpenStreams = app.state.streams
         self._engine: EngineThread = app.state.engine
-        self._door: Door = app.state.door
+        self._table: ConnectionTable = app.state.connections
         self._on_listening = on_listening
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen, and say so."""
+        """Listen, and call `on_listening`."""
         await super().startup(sockets)
         for listener in sockets or ():
             listener.listen(WAITING)  # uvicorn has one number for both
         loop = asyncio.get_running_loop()
 
-        def expire() -> None:
-            self._door.expire(loop.time())
-
         def wake(deadline: float) -> None:
             # A little later, so that a crowd of deadlines is looked at once.
-            loop.call_at(deadline + _TICK_SECONDS, expire)
+            loop.call_at(
+                deadline + _TICK_SECONDS, lambda: self._table.expire(loop.time())
+            )
 
         def end() -> None:
             self.should_exit = True
 
-        self._door.wake = wake
+        self._table.wake = wake
         self._engine.when_it_fails(end)
         self._on_listening()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop accepting, finish the rounds, tell the devices, hang up."""
+        """Stop accepting, finish the rounds, say goodbye to the devices, hang up."""
         for server in self.servers:
             server.close()
         if not self.force_exit:
@@ -435,36 +454,13 @@ class VerifierServer(uvicorn.Server):
         self.should_exit = True
 
 
-def configuration(app: FastAPI, http: type[asyncio.Protocol]) -> uvicorn.Config:
-    """uvicorn's settings: nothing about requests is logged, frames keep their sizes,
-    nothing is endless."""
-    return uvicorn.Config(
-        app,
-        loop="asyncio",
-        http=http,
-        ws=StreamConnection,
-        ws_max_size=FRAME_LIMIT,
-        ws_ping_interval=PING_SECONDS,
-        ws_ping_timeout=PING_SECONDS,
-        ws_per_message_deflate=False,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        h11_max_incomplete_event_size=16 << 10,
-        backlog=_ACCEPTED_AT_ONCE,
-        timeout_keep_alive=REST_SECONDS,
-        timeout_graceful_shutdown=1,
-    )
-
-
 _HANDSHAKE = 0x16
 """The first byte of a TLS connection: a record with a handshake."""
 
 
 class FirstByte(asyncio.Protocol):
-    """A connection until its first byte has come, and, where that begins TLS, until
-    hands are shaken; then `HttpConnection` takes its place. Made by uvicorn for each
+    """A connection until its first byte has come, and, if that begins TLS, until hands
+    are shaken; then `HttpConnection` takes its place. Made by uvicorn for each
     connection: see `first_byte`."""
 
     def __init__(
@@ -477,25 +473,26 @@ class FirstByte(asyncio.Protocol):
         context: ssl.SSLContext,
         plain: bool,
     ) -> None:
-        self._arguments = config, server_state, app_state, _loop
+        state = {**app_state, _ARRIVED: self}
+        self._http = partial(HttpConnection, config, server_state, state, _loop)
         self._context = context
         self._plain = plain
         self._loop = _loop or asyncio.get_running_loop()
         self._waiting: set[Any] = server_state.connections
-        self._door: Door = app_state[DOOR]
-        self._visit = Visit("", lambda _: None)
+        self._table: ConnectionTable = app_state[CONNECTIONS]
+        self._peer = Peer("", lambda _: None)
         self._transport: asyncio.Transport | None = None
 
     def connection_made(  # type: ignore[override]  # asyncio says: any transport
         self, transport: asyncio.Transport
     ) -> None:
-        """Enter the connection at the door."""
+        """Enter the connection into the table."""
         self._transport = transport
         peer = transport.get_extra_info("peername")
         address = peer[0] if isinstance(peer, tuple) else ""
-        self._visit = Visit(address, lambda _: transport.abort())
+        self._peer = Peer(address, lambda _: transport.abort())
         self._waiting.add(self)
-        self._door.enter(self._visit, self._loop.time())
+        self._table.enter(self._peer, self._loop.time())
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
         """The client has gone before it said anything."""
@@ -508,25 +505,23 @@ class FirstByte(asyncio.Protocol):
         if transport.is_closing():
             return
         if data[0] == _HANDSHAKE:
-            http = _HttpOverTls(self, *self._arguments)
-            tls = _Handshake(self, self._loop, http, self._context)
+            tls = _Handshake(self, self._loop, self._http(), self._context)
             transport.set_protocol(tls)
             tls.connection_made(transport)
             tls.read_first(data)
         elif self._plain:
-            self.leave()
-            plain = HttpConnection(*self._arguments)
+            plain = self._http()
             transport.set_protocol(plain)
             plain.connection_made(transport)
             plain.data_received(data)
         else:
-            transport.write(raw_answer(problems.no_tls()))
+            transport.write(raw_answer(problems.NO_TLS))
             transport.close()
 
     def leave(self) -> None:
-        """Be no more: another protocol has the connection, or nobody."""
+        """Leave the table: another protocol has the connection, or nobody."""
         self._waiting.discard(self)
-        self._door.leave(self._visit)
+        self._table.leave(self._peer)
 
     def shutdown(self) -> None:
         """Hang up, as the server ends; uvicorn calls this."""
@@ -534,24 +529,9 @@ class FirstByte(asyncio.Protocol):
             self._transport.abort()
 
 
-class _HttpOverTls(HttpConnection):
-    """HTTP, once hands are shaken. It enters the door for itself."""
-
-    def __init__(self, arrived: FirstByte, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self._arrived = arrived
-
-    def connection_made(  # type: ignore[override]  # as uvicorn has it
-        self, transport: asyncio.Transport
-    ) -> None:
-        """Take the place of the connection that waited."""
-        self._arrived.leave()
-        super().connection_made(transport)
-
-
 class _Handshake(SSLProtocol):
-    """asyncio's TLS over a connection that has begun. It leaves the door where hands
-    are never shaken."""
+    """asyncio's TLS over a connection that has begun. It leaves the table if hands are
+    never shaken."""
 
     def __init__(
         self,
@@ -579,11 +559,7 @@ class _Handshake(SSLProtocol):
 
 
 def first_byte(context: ssl.SSLContext, *, plain: bool) -> type[asyncio.Protocol]:
-    """What uvicorn is to make of each connection: `FirstByte` with these settings; HTTP
-    in the clear is answered where `plain`, else told to come with TLS."""
-
-    class Arrival(FirstByte):
-        def __init__(self, *arguments: Any, **options: Any) -> None:
-            super().__init__(*arguments, **options, context=context, plain=plain)
-
-    return Arrival
+    """What uvicorn makes of each connection: `FirstByte` with these settings; HTTP in
+    the clear is answered if `plain`, else refused with a hint at TLS."""
+    made = partial(FirstByte, context=context, plain=plain)
+    return cast("type[asyncio.Protocol]", made)

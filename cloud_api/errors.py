@@ -34,10 +34,6 @@ class StaleBlockError(DecodingError):
     another text. The service answers `resync`; the device no longer waits for it."""
 
 
-class ProtocolVersionError(DecodingError):
-    """The client speaks another version of the protocol. Answered 400."""
-
-
 class UnauthorizedError(DecodingError):
     """The bearer token is missing or wrong. Answered 401."""
 
@@ -48,10 +44,6 @@ class ForbiddenError(DecodingError):
 
 class NothingHereError(DecodingError):
     """No route has this path. Answered 404."""
-
-
-class BodyTooLargeError(DecodingError):
-    """A body above the limit. Answered 413; the rest of it is not read."""
 
 
 class ServerError(DecodingError):

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from cloud_api.auth import Caller, digest_of
 from cloud_api.errors import PeopleError, log_fault
-from cloud_api.people import Device, People, rows_of_devices, shown_time
+from cloud_api.people import Device, People, rows_of_devices
 
 LOOK_SECONDS = 0.2
 """How often changes by other processes are looked for."""
@@ -52,16 +52,6 @@ class WrongTokenDelay:
             return 0.0
         # Of large exponents only the bound is left.
         return min(self.most_seconds, self.first_seconds * 2.0 ** min(doublings, 30))
-
-
-@dataclass(frozen=True, slots=True)
-class SeenDevice:
-    """What may be shown of a device to whoever may see how the server is."""
-
-    user: str
-    name: str
-    last_used: str
-    """To the minute, or "never"."""
 
 
 class Household:
@@ -134,20 +124,6 @@ class Household:
         if len(self._wrong) > _PLACES:
             self._wrong.popitem(last=False)
         return self.patience.delay(wrong + 1)
-
-    def devices(self) -> list[SeenDevice]:
-        """The devices whose tokens are good, by person and name, and when they last
-        connected; from memory."""
-        now = self.people.now
-        good = [one for one in self._devices.values() if one.may_connect(now)]
-        return [
-            SeenDevice(
-                one.user,
-                one.name,
-                shown_time(self._used.get(one.id, one.last_used)),
-            )
-            for one in sorted(good, key=lambda one: (one.user, one.name))
-        ]
 
     def look(self) -> set[str]:
         """Read what other processes have changed; the ids of the devices that may not

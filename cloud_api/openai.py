@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import numpy as np
@@ -57,11 +58,11 @@ if TYPE_CHECKING:
 
 
 TEXTS_OF_A_USER = 4
-"""Texts that one user may have written at once."""
+"""How many texts of one user are written at once."""
 TEXTS = 16
-"""The same for all."""
+"""How many texts of all users are written at once."""
 NAME = "generalist"
-"""By which name, besides its own, a client may ask for the model."""
+"""The name of the model for clients, besides its own."""
 _TOOLS = ("tool", "function")
 _Given = TypeVar("_Given")
 
@@ -74,7 +75,7 @@ class GeneralistText:
     limit: int
     """The most tokens that it may have."""
     candidates: int | None
-    """Among how many of the likeliest tokens the next is drawn; None: among all."""
+    """How many of the likeliest tokens the next is drawn among; None: all."""
     draw: Draw
     stops: StopFinder
     end_ids: frozenset[int]
@@ -151,7 +152,8 @@ class GeneralistTexts:
                     model = kept.enter_context(text())
                     return _prepared(body, caller, model, models)
 
-                # A model that rests is loaded first, which may take a minute.
+                # A model that rests is loaded first, which may take a minute. It is
+                # waited for also if the client leaves, so that it is given back.
                 preparing = asyncio.create_task(asyncio.to_thread(prepare))
                 try:
                     yield await asyncio.shield(preparing)
@@ -194,7 +196,7 @@ class GeneralistTexts:
                 if text.stops.found:
                     text.finish = "stop"
                     return
-            # What the limit left of a character is none.
+            # A character that the limit cut off is left out.
             if last := text.stops.rest():
                 yield last
         finally:
@@ -348,26 +350,15 @@ def _last_row(rows: Rows, candidates: int | None) -> tuple[Ids | None, Floats]:
 
 
 _STARTED = int(time.time())
-
-
+_ERROR: dict[str, Any] = {
+    "message": {"type": "string"},
+    "type": {"type": "string"},
+    "param": {"type": ["string", "null"]},
+    "code": {"type": "string"},
+}
 _ERRORS = problems.described(
     "application/json",
-    {
-        "type": "object",
-        "properties": {
-            "error": {
-                "type": "object",
-                "properties": {
-                    "message": {"type": "string"},
-                    "type": {"type": "string"},
-                    "param": {"type": ["string", "null"]},
-                    "code": {"type": "string"},
-                },
-                "required": ["message", "type", "param", "code"],
-            }
-        },
-        "required": ["error"],
-    },
+    {"error": {"type": "object", "properties": _ERROR, "required": [*_ERROR]}},
 )
 _EVENTS: dict[int | str, dict[str, Any]] = {
     200: {
@@ -397,18 +388,13 @@ def _described(kind: type[BaseModel]) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": content}}
 
 
-def _texts(request: Request) -> GeneralistTexts:
+# Not `async` it would take a thread of a pool, in every request.
+async def _texts(request: Request) -> GeneralistTexts:
     texts: GeneralistTexts = request.app.state.texts
     return texts
 
 
-def _caller(request: Request) -> Caller:
-    caller: Caller = request.state.caller
-    return caller
-
-
 Texts = Annotated[GeneralistTexts, Depends(_texts)]
-Asks = Annotated[Caller, Depends(_caller)]
 
 
 @router.get("/models")
@@ -426,44 +412,36 @@ async def model(name: str, texts: Texts) -> dict[str, Any]:
 
 
 @router.post("/chat/completions", responses=_EVENTS, openapi_extra=_described(ChatBody))
-async def chat(request: Request, texts: Texts, caller: Asks) -> Response:
+async def chat(request: Request) -> Response:
     """The next turn of a conversation."""
-    return await _written(request, ChatBody, texts, caller)
+    return await _written(request, ChatBody)
 
 
 @router.post(
     "/completions", responses=_EVENTS, openapi_extra=_described(CompletionBody)
 )
-async def complete(request: Request, texts: Texts, caller: Asks) -> Response:
+async def complete(request: Request) -> Response:
     """What follows a text."""
-    return await _written(request, CompletionBody, texts, caller)
+    return await _written(request, CompletionBody)
 
 
 async def _written(
-    request: Request,
-    kind: type[ChatBody] | type[CompletionBody],
-    texts: GeneralistTexts,
-    caller: Caller,
+    request: Request, kind: type[ChatBody] | type[CompletionBody]
 ) -> Response:
+    texts: GeneralistTexts = request.app.state.texts
+    caller: Caller = request.state.caller
     try:
         body = read_body(kind, await request.body())
     except InvalidBodyError as error:
         answer = error_body(400, str(error), "invalid_request", error.field)
         return JSONResponse(answer, 400)
-    return TextResponse(
-        body,
-        int(time.time()),
-        lambda: texts.begun(body, caller),
-        texts.write,
-        _error_of,
-    )
+    begun = partial(texts.begun, body, caller)
+    return TextResponse(body, int(time.time()), begun, texts.write, _error_of)
 
 
 def _error_of(error: Exception) -> dict[str, Any]:
     """The body of an error in the midst of a stream."""
     if isinstance(error, DecodingError):
-        told = problems.of_error(error)
-    else:
-        log_fault("a streamed text")
-        told = problems.internal()
-    return error_body(told.status, told.detail, told.code.replace("-", "_"))
+        return problems.of_error(error).openai_body
+    log_fault("a streamed text")
+    return problems.INTERNAL.openai_body

@@ -7,8 +7,7 @@ import hmac
 import secrets
 import sqlite3
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Request
@@ -49,12 +48,12 @@ _ANOTHER = "have 'specsteer-cloud pair' show another"
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The server's part of SPAKE2."""
+    """The server's part of SPAKE2; `message` and `proof` in hexadecimal digits."""
 
     exchange: str
-    """What the device names it by in its second message."""
-    message: bytes
-    proof: bytes
+    """The name of this exchange in the device's second message."""
+    message: str
+    proof: str
     by_certificate: bool
     """Whether both proofs are bound to the certificate that this server shows; else an
     authority vouches for the one that the device sees."""
@@ -63,12 +62,12 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """What a device is given when it is paired."""
+    """The token of a device that was paired, and what it is good for."""
 
     token: str
     user: str
     name: str
-    scopes: frozenset[Scope]
+    scopes: list[Scope]
 
 
 def offer(
@@ -84,6 +83,7 @@ def offer(
     whose token ends when the code is used. Raises PeopleError."""
     check_name(name)
     secret = make_secret()
+    words, expires = words_of(scopes), people.now + LIFETIME_SECONDS
     with people.writing() as connection:
         connection.execute(
             "DELETE FROM pairing WHERE expires < ?", (people.now - _REMEMBERED_SECONDS,)
@@ -92,28 +92,19 @@ def offer(
         done = connection.execute(
             """INSERT INTO pairing(user_id, name, scopes, token_expires, secret,
                own_certificate, expires) VALUES (?, ?, ?, ?, ?, ?, ?)""",
-            (
-                user_id,
-                name,
-                words_of(scopes),
-                token_expires,
-                secret,
-                by_certificate,
-                people.now + LIFETIME_SECONDS,
-            ),
+            (user_id, name, words, token_expires, secret, by_certificate, expires),
         )
-        return Code(int(done.lastrowid or 0), secret), _holder(
-            connection, user_id, name
-        )
+        before = _holder(connection, user_id, name)
+        return Code(int(done.lastrowid or 0), secret), before
 
 
 def begin(people: People, number: int, message: bytes, fingerprint: str) -> Reply:
     """Answer a device that begins SPAKE2 over the code of this number; `fingerprint` is
-    that of the certificate that this server shows, empty where the request came in the
+    that of the certificate that this server shows, empty if the request came in the
     clear.
 
     Raises:
-        PairingRefusedError: the code is not good, or the message is none.
+        PairingRefusedError: the code is not good, or the message is invalid.
         PeopleError: the file cannot be used.
     """
     # Pure Python, with tables that take a moment to load: for those who pair alone.
@@ -127,7 +118,7 @@ def begin(people: People, number: int, message: bytes, fingerprint: str) -> Repl
             (number, people.now, TRIES),
         ).fetchone()
         if row is None:
-            raise PairingRefusedError(_why_not(connection, number, people.now))
+            raise _refusal(connection, number, people.now)
     secret, by_certificate, tries = row
     if by_certificate and not fingerprint:
         raise PairingRefusedError(
@@ -147,13 +138,8 @@ def begin(people: People, number: int, message: bytes, fingerprint: str) -> Repl
             "INSERT INTO exchange VALUES (?, ?, ?)",
             (exchange, number, device_proof(key, binding)),
         )
-    return Reply(
-        exchange,
-        reply,
-        server_proof(key, binding),
-        bool(by_certificate),
-        TRIES - tries,
-    )
+    proof = server_proof(key, binding).hex()
+    return Reply(exchange, reply.hex(), proof, bool(by_certificate), TRIES - tries)
 
 
 def finish(people: People, exchange: str, proof: bytes) -> Paired:
@@ -188,7 +174,7 @@ def finish(people: People, exchange: str, proof: bytes) -> Paired:
             (people.now, number),
         ).fetchone()
         if used is None:
-            raise PairingRefusedError(_why_not(connection, number, people.now))
+            raise _refusal(connection, number, people.now)
         user_id, name, scopes, expires = used
         connection.execute("DELETE FROM exchange WHERE pairing_id = ?", (number,))
         before = _holder(connection, user_id, name)
@@ -200,39 +186,44 @@ def finish(people: People, exchange: str, proof: bytes) -> Paired:
         )
         device = _holder(connection, user_id, name)
         assert device is not None
-        return Paired(token, device.user, name, known)
+        return Paired(token, device.user, name, sorted(known))
+
+
+_STATE = """SELECT CASE WHEN used IS NOT NULL THEN 'used' WHEN expires <= ?
+            THEN 'expired' WHEN tries >= ? THEN 'tried too often' ELSE 'open' END
+            FROM pairing WHERE id = ?"""
+_REFUSALS = {
+    "": "there is no code number {number}: look at it again, or {another}",
+    "used": "this code was used already; if it was not you who used it, "
+    "'specsteer-cloud devices' shows the device, and 'devices revoke' shuts it out; "
+    "{another}",
+    "expired": "this code has expired, as codes do after ten minutes: {another}",
+    "tried too often": "this code was tried {tries} times in vain and is good no more: "
+    "{another}",
+}
 
 
 def state_of(people: People, number: int) -> str:
     """What became of a code: "open", "used", "expired" or "tried too often"; raises
     PeopleError."""
     with people.reading() as connection:
-        row = connection.execute(
-            "SELECT used, expires, tries FROM pairing WHERE id = ?", (number,)
-        ).fetchone()
-    if row is None or row[1] <= people.now:
-        return "used" if row and row[0] is not None else "expired"
-    if row[0] is not None:
-        return "used"
-    return "tried too often" if row[2] >= TRIES else "open"
+        return _state_of(connection, number, people.now) or "expired"
 
 
-def _why_not(connection: sqlite3.Connection, number: int, now: int) -> str:
-    """Why a code is not good."""
-    row = connection.execute(
-        "SELECT used, expires FROM pairing WHERE id = ?", (number,)
-    ).fetchone()
-    if row is None:
-        return f"there is no code number {number}: look at it again, or {_ANOTHER}"
-    if row[0] is not None:
-        return (
-            "this code was used already; if it was not you who used it, "
-            "'specsteer-cloud devices' shows the device, and 'devices revoke' shuts it "
-            f"out; {_ANOTHER}"
-        )
-    if row[1] <= now:
-        return f"this code has expired, as codes do after ten minutes: {_ANOTHER}"
-    return f"this code was tried {TRIES} times in vain and is good no more: {_ANOTHER}"
+def _state_of(connection: sqlite3.Connection, number: int, now: int) -> str:
+    """The state of a code; empty if there is none of this number."""
+    row = connection.execute(_STATE, (now, TRIES, number)).fetchone()
+    return str(row[0]) if row else ""
+
+
+def _refusal(
+    connection: sqlite3.Connection, number: int, now: int
+) -> PairingRefusedError:
+    """The error that says why a code is not good."""
+    words = _REFUSALS[_state_of(connection, number, now)]
+    return PairingRefusedError(
+        words.format(number=number, tries=TRIES, another=_ANOTHER)
+    )
 
 
 def _holder(connection: sqlite3.Connection, user_id: int, name: str) -> Device | None:
@@ -243,8 +234,7 @@ def _holder(connection: sqlite3.Connection, user_id: int, name: str) -> Device |
 
 
 MOST_WAITING = 8
-"""Requests that wait for another one's turn; each computes for some milliseconds and
-waits for the disk, and nobody has shown a token yet."""
+"""How many requests wait for their turn; none of them has shown a token."""
 
 router = APIRouter()
 
@@ -252,18 +242,20 @@ Result = TypeVar("Result")
 Hexadecimal = Annotated[str, Field(pattern="^[0-9a-f]*$", max_length=128)]
 
 
-class PairBody(BaseModel):
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+
+class PairBody(_Body):
     """The device's first message."""
 
-    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
     number: int = Field(ge=1, lt=1 << 31)
     message: Hexadecimal
 
 
-class ProofBody(BaseModel):
+class ProofBody(_Body):
     """The device's second message."""
 
-    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
     exchange: str = Field(max_length=64)
     proof: Hexadecimal
 
@@ -272,7 +264,7 @@ FIELD_NAMES = frozenset(PairBody.model_fields) | frozenset(ProofBody.model_field
 
 
 class PairingQueue:
-    """Pairs one device after the other: each computes, and waits for the disk."""
+    """Pairs one device after another: each computes, and waits for the disk."""
 
     def __init__(self, household: Household, fingerprint: str) -> None:
         self.household = household
@@ -281,13 +273,8 @@ class PairingQueue:
         self._waiting = 0
 
     async def in_turn(self, work: Callable[[], Result]) -> Result:
-        """What a function gives that may wait for the disk.
-
-        Raises:
-            CloudBusyError: too many wait already.
-            PairingRefusedError: as the function does.
-            PeopleError: the file cannot be used, for which the answer has no words.
-        """
+        """The result of a function that may wait for the disk; raises what it raises,
+        and CloudBusyError if too many wait already."""
         if self._waiting >= MOST_WAITING:
             raise CloudBusyError("other devices are being paired", 1.0)
         self._waiting += 1
@@ -313,20 +300,11 @@ def _bytes(digits: str) -> bytes:
 async def pair(body: PairBody, request: Request) -> dict[str, Any]:
     """Begin to pair a device."""
     queue: PairingQueue = request.app.state.pairing
-    message = _bytes(body.message)
+    message, people = _bytes(body.message), queue.household.people
     # In the clear there is no certificate that a proof could be bound to.
-    fingerprint = queue.fingerprint if request.url.scheme == "https" else ""
-    people = queue.household.people
-    reply = await queue.in_turn(
-        partial(begin, people, body.number, message, fingerprint)
-    )
-    return {
-        "exchange": reply.exchange,
-        "message": reply.message.hex(),
-        "proof": reply.proof.hex(),
-        "by_certificate": reply.by_certificate,
-        "tries_left": reply.tries_left,
-    }
+    shown = queue.fingerprint if request.url.scheme == "https" else ""
+    reply = await queue.in_turn(lambda: begin(people, body.number, message, shown))
+    return asdict(reply)
 
 
 @router.post("/v1/pair/proof")
@@ -334,10 +312,4 @@ async def prove(body: ProofBody, request: Request) -> dict[str, Any]:
     """Give a device that has proved itself its token."""
     queue: PairingQueue = request.app.state.pairing
     people, proof = queue.household.people, _bytes(body.proof)
-    paired = await queue.in_turn(partial(finish, people, body.exchange, proof))
-    return {
-        "token": paired.token,
-        "user": paired.user,
-        "name": paired.name,
-        "scopes": sorted(paired.scopes),
-    }
+    return asdict(await queue.in_turn(lambda: finish(people, body.exchange, proof)))

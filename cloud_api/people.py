@@ -1,4 +1,4 @@
-"""Copies of the file of the people: made on request, and put back."""
+"""The people of the household, their devices and tokens; backup and restore."""
 
 from __future__ import annotations
 
@@ -78,10 +78,14 @@ class Refusal:
 
 
 class People:
-    """The file of the household's people. Safe for several threads and processes."""
+    """The file of the household's people. Safe for several threads and processes.
+
+    Every method raises PeopleError if the file cannot be used, or if a name is invalid,
+    taken, unknown or ambiguous.
+    """
 
     def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
-        """Open the file in `folder`, made where there is none; raises PeopleError."""
+        """Open the file in `folder`, which is made if it is absent."""
         self.folder = folder
         self.clock = clock
         self._lock = threading.RLock()
@@ -98,8 +102,8 @@ class People:
             self._connection.close()
 
     def follow(self) -> bool:
-        """Open the file anew where another one has been put in its place; whether that
-        was so. Raises PeopleError."""
+        """Open the file anew if another one has been put in its place; whether that
+        was so."""
         with self._lock:
             try:
                 found = self.path.stat()
@@ -129,13 +133,13 @@ class People:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """The connection, for one thread at a time; raises PeopleError."""
+        """The connection, for one thread at a time."""
         with self._lock, database.explained(self.path):
             yield self._connection
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """The connection in a transaction, all or nothing; raises PeopleError."""
+        """The connection in a transaction, all or nothing."""
         with self.reading() as connection, database.transaction(connection):
             yield connection
 
@@ -151,7 +155,7 @@ class People:
             return [User(*row) for row in rows]
 
     def add_user(self, name: str) -> None:
-        """A new user; raises PeopleError where the name is taken or is none."""
+        """Add a user."""
         check_name(name)
         with self.writing() as connection:
             if _user_id(connection, name) is not None:
@@ -159,7 +163,7 @@ class People:
             _insert_user(connection, name, self.now)
 
     def rename_user(self, name: str, new: str) -> None:
-        """Give a user another name; raises PeopleError."""
+        """Give a user another name."""
         check_name(new)
         with self.writing() as connection:
             user_id = known_user(connection, name)
@@ -168,8 +172,8 @@ class People:
             connection.execute("UPDATE user SET name = ? WHERE id = ?", (new, user_id))
 
     def remove_user(self, name: str) -> list[Device]:
-        """Remove a user and all that is kept of their devices, whose tokens are good no
-        more; those devices. Raises PeopleError."""
+        """Remove a user and all that is kept of their devices, whose tokens end; the
+        devices that could connect."""
         with self.writing() as connection:
             user_id = known_user(connection, name)
             devices = _select(connection, "user_id = ?", (user_id,))
@@ -190,8 +194,7 @@ class People:
             return _select(connection, "1" if revoked else "revoked IS NULL")
 
     def device(self, name: str, user: str | None = None) -> Device:
-        """The device of this name or id that is not revoked; raises PeopleError where
-        there is none, or several users have one."""
+        """The device of this name or id that is not revoked."""
         with self.reading() as connection:
             return _known_device(connection, name, user)
 
@@ -202,8 +205,7 @@ class People:
         scopes: Iterable[Scope] = (Scope.VERIFY,),
         expires: int | None = None,
     ) -> str:
-        """A device with a token of its own, for a person to copy; the token. Raises
-        PeopleError."""
+        """Add a device with a token of its own, for a person to copy; the token."""
         check_name(name)
         token = make_token()
         with self.writing() as connection:
@@ -219,7 +221,7 @@ class People:
         return token
 
     def rename_device(self, name: str, new: str, user: str | None = None) -> None:
-        """Give a device another name; raises PeopleError."""
+        """Give a device another name."""
         check_name(new)
         with self.writing() as connection:
             device = _known_device(connection, name, user)
@@ -232,7 +234,7 @@ class People:
 
     def revoke(self, name: str, user: str | None = None) -> Device:
         """Take a device's token back, for good; the device. Servers notice within a
-        second and end its streams. Raises PeopleError."""
+        second and end its streams."""
         with self.writing() as connection:
             device = _known_device(connection, name, user)
             revoke_device(connection, device.id, self.now)
@@ -242,8 +244,8 @@ class People:
         return device
 
     def rotate(self, name: str, user: str | None = None) -> tuple[Device, str]:
-        """Give a device another token in place of its old one, which is good no more;
-        the device and its token. Raises PeopleError."""
+        """Give a device another token in place of its old one, which ends; the device
+        and its token."""
         token = make_token()
         with self.writing() as connection:
             device = _known_device(connection, name, user)
@@ -260,9 +262,9 @@ class People:
         return device, token
 
     def take_token(self, token: str) -> Device | None:
-        """Let the token of the token file in, as that of the owner's own device, beside
-        the server; the device. One that stood in the file before is good no more. None:
-        this token was revoked. Raises PeopleError."""
+        """Let the token of the token file in, as that of the owner's own device on this
+        machine; the device, or None if this token was revoked. The token that stood in
+        the file before ends."""
         check_token(token)
         digest = digest_of(token)
         with self.writing() as connection:
@@ -274,7 +276,8 @@ class People:
                 return None
             for before in _select(connection, "origin = 'file' AND revoked IS NULL"):
                 revoke_device(connection, before.id, self.now)
-            user_id = ensure_user(connection, OWNER_NAME, self.now)
+            user_id = _user_id(connection, OWNER_NAME)
+            user_id = user_id or _insert_user(connection, OWNER_NAME, self.now)
             name, number = FILE_DEVICE, 1
             while _select(connection, _TAKEN, (OWNER_NAME, name)):
                 number += 1
@@ -285,22 +288,20 @@ class People:
             return _select(connection, "device.id = ?", (device_id,))[0]
 
     def certificate(self, make: Callable[[], tuple[str, str]]) -> tuple[str, str]:
-        """The server's own certificate and key as PEM, and its fingerprint; what `make`
-        makes, once, whichever process asks first. Raises PeopleError."""
-        select = "SELECT pem, fingerprint FROM certificate"
-        with self.reading() as connection:
+        """The server's own certificate and key as PEM, and its fingerprint; `make` is
+        called once, by whichever process asks first."""
+        with self.writing() as connection:
+            select = "SELECT pem, fingerprint FROM certificate"
             found: tuple[str, str] | None = connection.execute(select).fetchone()
-        if found is None:
-            with self.writing() as connection:
-                found = connection.execute(select).fetchone() or make()
+            if found is None:
+                found = make()
                 connection.execute(
-                    "INSERT OR IGNORE INTO certificate VALUES (1, ?, ?, ?)",
-                    (*found, self.now),
+                    "INSERT INTO certificate VALUES (1, ?, ?, ?)", (*found, self.now)
                 )
         return found
 
     def listens(self, url: str, fingerprint: str) -> None:
-        """Note where a server listens, and its certificate: what codes lead to."""
+        """Note where a server listens, and its certificate, for codes."""
         with self.writing() as connection:
             connection.execute(
                 "INSERT OR REPLACE INTO listening VALUES (?, ?, ?)",
@@ -397,20 +398,11 @@ def insert_device(
     now: int,
     expires: int | None,
 ) -> str:
-    """A new device; its id."""
-    device_id = secrets.token_hex(4)
+    """Add a device; its id."""
+    device_id, digest = secrets.token_hex(4), digest_of(token)
     connection.execute(
         "INSERT INTO device VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?, NULL)",
-        (
-            device_id,
-            user_id,
-            name,
-            digest_of(token),
-            words_of(scopes),
-            origin,
-            now,
-            expires,
-        ),
+        (device_id, user_id, name, digest, words_of(scopes), origin, now, expires),
     )
     return device_id
 
@@ -420,19 +412,13 @@ def revoke_device(connection: sqlite3.Connection, device_id: str, now: int) -> N
     connection.execute("UPDATE device SET revoked = ? WHERE id = ?", (now, device_id))
 
 
-def ensure_user(connection: sqlite3.Connection, name: str, now: int) -> int:
-    """The id of a user, made where there is none."""
-    found = _user_id(connection, name)
-    return _insert_user(connection, name, now) if found is None else found
-
-
 def words_of(scopes: Iterable[Scope]) -> str:
     """Scopes as they are kept and shown."""
     return " ".join(sorted(scopes))
 
 
 def scopes_of(words: str) -> frozenset[Scope]:
-    """The scopes that were kept; those of later versions are left out."""
+    """The scopes that were kept, without unknown ones."""
     known = {str(scope) for scope in Scope}
     return frozenset(Scope(word) for word in words.split() if word in known)
 
@@ -473,7 +459,7 @@ def _insert_user(connection: sqlite3.Connection, name: str, now: int) -> int:
 
 
 def known_user(connection: sqlite3.Connection, name: str) -> int:
-    """The id of a user; raises PeopleError where there is none of that name."""
+    """The id of a user; raises PeopleError if there is none of that name."""
     user_id = _user_id(connection, name)
     if user_id is None:
         raise PeopleError(
@@ -526,22 +512,22 @@ class Restored:
 
 def back_up(people: People, target: Path) -> None:
     """Put a copy in place of `target`, whole or not at all; raises PeopleError."""
-    with people.reading() as connection:
-        try:
+    try:
+        with people.reading() as connection:
             database.write_copy(connection, target)
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise PeopleError(f"{target} cannot be written: {reason}") from error
+    except OSError as error:
+        raise PeopleError(f"{target} cannot be written: {error.strerror}") from error
 
 
 def restore_backup(folder: Path, backup: Path) -> Restored:
     """Make the file of the people in `folder` what a copy of it is, but for tokens that
     were revoked since: those stay so, and those that were changed since stay changed.
     What is there is kept beside it. Servers go on meanwhile, and let in whom the copy
-    lets in. A file that cannot be opened any more is put away whole.
+    lets in. A damaged file is put away whole.
 
     Raises:
-        PeopleError: the copy is none, or of a newer version, or nothing can be written.
+        PeopleError: the copy is invalid, or of a newer version.
+        OSError: a file cannot be written.
     """
     with _checked(folder, backup) as checked:
         kept = folder / BEFORE_NAME
@@ -549,8 +535,10 @@ def restore_backup(folder: Path, backup: Path) -> Restored:
             people = People(folder)
             back_up(people, kept)
         except PeopleError:
-            kept = folder / DAMAGED_NAME
-            _put_away(folder, kept)
+            path, kept = folder / database.FILE_NAME, folder / DAMAGED_NAME
+            path.replace(kept)
+            for end in ("-wal", "-shm"):
+                path.with_name(path.name + end).unlink(missing_ok=True)
             people = People(folder)
         with people:
             stayed, other = _take_over(people, checked)
@@ -563,19 +551,19 @@ def restore_backup(folder: Path, backup: Path) -> Restored:
 
 @contextmanager
 def _checked(folder: Path, backup: Path) -> Iterator[Path]:
-    """A copy of the copy that is whole and at the newest schema, for the block; the
-    file that was given is only read. Raises PeopleError."""
+    """A sound copy of the backup, which is only read, for the block; raises
+    PeopleError."""
     with tempfile.TemporaryDirectory(prefix="restoring-", dir=folder) as scratch:
         part = Path(scratch) / database.FILE_NAME
         try:
             shutil.copyfile(backup, part)
         except OSError as error:
-            reason = error.strerror or str(error)
-            raise PeopleError(f"{backup} cannot be read: {reason}") from error
+            raise PeopleError(f"{backup} cannot be read: {error.strerror}") from error
+        tables = "SELECT name FROM sqlite_master WHERE type = 'table'"
         try:
             with closing(database.connect(part)) as connection:
                 (sound,) = connection.execute("PRAGMA integrity_check").fetchone()
-                there = {row[0] for row in connection.execute(_NAMES)}
+                there = {row[0] for row in connection.execute(tables)}
             if sound != "ok" or not there.issuperset(_TABLES):
                 raise sqlite3.DatabaseError("not whole")
             database.open_database(Path(scratch)).close()
@@ -587,67 +575,43 @@ def _checked(folder: Path, backup: Path) -> Iterator[Path]:
         yield part
 
 
-_CERTIFICATE = "SELECT fingerprint FROM main.certificate"
-_NAMES = "SELECT name FROM sqlite_master WHERE type = 'table'"
-
-
-def _put_away(folder: Path, kept: Path) -> None:
-    """Give a file that cannot be opened another name; raises PeopleError where that
-    cannot be done."""
-    path = folder / database.FILE_NAME
-    try:
-        path.replace(kept)
-        for end in ("-wal", "-shm"):
-            path.with_name(path.name + end).unlink(missing_ok=True)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise PeopleError(f"{path} cannot be put away: {reason}") from error
-
-
 def _take_over(people: People, checked: Path) -> tuple[int, bool]:
-    """Put the rows of a copy in the place of all rows, at once; how many tokens stayed
-    revoked, and whether the certificate is another one. Raises PeopleError."""
+    """Replace all rows by those of a copy, at once; how many tokens stayed revoked, and
+    whether the certificate is another one. Raises PeopleError."""
+    certificate = "SELECT fingerprint FROM main.certificate"
     with people.reading() as connection:
         connection.execute("ATTACH ? AS copy", (str(checked),))
         try:
             with database.transaction(connection):
-                connection.execute(
-                    """CREATE TEMP TABLE revoked AS
-                       SELECT token FROM main.device WHERE revoked IS NOT NULL"""
-                )
-                connection.execute(
-                    """CREATE TEMP TABLE changed AS
-                       SELECT old.token, device.token AS now FROM main.retired_token old
+                revoked = connection.execute(
+                    "SELECT token FROM main.device WHERE revoked IS NOT NULL"
+                ).fetchall()
+                changed = connection.execute(
+                    """SELECT device.token, old.token FROM main.retired_token old
                        JOIN main.device ON device.id = old.device_id
                        WHERE revoked IS NULL"""
-                )
-                shown = connection.execute(_CERTIFICATE).fetchall()
+                ).fetchall()
+                shown = connection.execute(certificate).fetchall()
                 for table in reversed(_TABLES):
                     connection.execute(f"DELETE FROM main.{table}")  # noqa: S608
                 for table in _TABLES:
                     connection.execute(
                         f"INSERT INTO main.{table} SELECT * FROM copy.{table}"  # noqa: S608
                     )
-                stayed = connection.execute(
-                    """UPDATE main.device SET revoked = ? WHERE revoked IS NULL
-                       AND token IN (SELECT token FROM temp.revoked)""",
-                    (people.now,),
+                stayed = connection.executemany(
+                    """UPDATE main.device SET revoked = ?
+                       WHERE revoked IS NULL AND token = ?""",
+                    [(people.now, token) for (token,) in revoked],
                 ).rowcount
-                for old, now in connection.execute(
-                    "SELECT token, now FROM temp.changed"
-                ).fetchall():
-                    done = connection.execute(
-                        "UPDATE main.device SET token = ? WHERE token = ?", (now, old)
-                    )
-                    if done.rowcount:
-                        connection.execute(
-                            "INSERT OR IGNORE INTO main.retired_token"
-                            " SELECT ?, id FROM main.device WHERE token = ?",
-                            (old, now),
-                        )
-                connection.execute("DROP TABLE temp.revoked")
-                connection.execute("DROP TABLE temp.changed")
-                restored = connection.execute(_CERTIFICATE).fetchall()
+                connection.executemany(
+                    "UPDATE main.device SET token = ? WHERE token = ?", changed
+                )
+                connection.executemany(
+                    """INSERT OR IGNORE INTO main.retired_token
+                       SELECT ?2, id FROM main.device WHERE token = ?1""",
+                    changed,
+                )
+                restored = connection.execute(certificate).fetchall()
                 return stayed, bool(shown) and shown != restored
         finally:
             connection.execute("DETACH copy")

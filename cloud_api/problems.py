@@ -1,4 +1,5 @@
-"""Errors as `application/problem+json` (RFC 9457). The mapping lives nowhere else.
+"""Errors as `application/problem+json` (RFC 9457), and as OpenAI's clients know them
+under `/openai/`. Which error is answered how is in the tables of this file alone.
 
 No text of a problem holds what a client sent: prompts and drafts are private.
 """
@@ -17,52 +18,52 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 from starlette.routing import compile_path
+from starlette.types import Receive, Scope, Send
 
-from cloud_api.errors import (
-    BodyTooLargeError,
-    ForbiddenError,
-    LoadingError,
-    NothingHereError,
-    PairingRefusedError,
-    ProtocolVersionError,
-    QuotaError,
-    StoppingError,
-    UnauthorizedError,
-    UnknownModelError,
-)
+from cloud_api import errors as ours
 from decoding_core import errors
 from decoding_core.messages import VERSION
 from decoding_core.wire_json import VERSION_HEADER, which_to_update
+from models.openai_answers import error_body
 
 _log = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
+_OPENAI_PATH = "/openai/"
+_OPENAI_CODES = {
+    "unauthorized": "invalid_api_key",
+    "context-full": "context_length_exceeded",
+    "unknown-model": "model_not_found",
+    "too-much": "rate_limit_exceeded",
+}
+"""OpenAI's own codes where it has them; else ours, with `_` for `-`."""
+_OPENAI_STATUSES = {"context-full": 400, "invalid-settings": 400}
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What the body of an error says; `code` never changes its meaning."""
+    """The body of an error; `code` never changes its meaning."""
 
     status: int
     code: str
     detail: str
     retry_after: float | None = None
     allow: str | None = None
-    """The methods that a path takes, where it was another."""
+    """The methods of a path that was asked with another one."""
 
     @property
     def title(self) -> str:
         """HTTP's phrase for the status."""
         return HTTPStatus(self.status).phrase
 
-    def response(self) -> Response:
-        """The HTTP answer; also the denial of a WebSocket."""
-        body = {
-            "type": f"urn:specsteer:problem:{self.code}",
-            "title": self.title,
-            "status": self.status,
-            "code": self.code,
-            "detail": self.detail,
-        }
+    @property
+    def openai_body(self) -> dict[str, Any]:
+        """The same as an error of OpenAI's API."""
+        code = _OPENAI_CODES.get(self.code, self.code.replace("-", "_"))
+        status = _OPENAI_STATUSES.get(self.code, self.status)
+        return error_body(status, self.detail, code)
+
+    def response(self, path: str = "") -> Response:
+        """The answer to a request for `path`; also the denial of a WebSocket."""
         headers: dict[str, str] = {}
         if self.code == "protocol-version":
             headers[VERSION_HEADER] = str(VERSION)
@@ -72,46 +73,49 @@ class Problem:
             headers["Retry-After"] = str(max(1, math.ceil(self.retry_after)))
         elif self.allow is not None:
             headers["Allow"] = self.allow
+        if path.startswith(_OPENAI_PATH):
+            status = _OPENAI_STATUSES.get(self.code, self.status)
+            return JSONResponse(self.openai_body, status, headers)
+        body = {
+            "type": f"urn:specsteer:problem:{self.code}",
+            "title": self.title,
+            "status": self.status,
+            "code": self.code,
+            "detail": self.detail,
+        }
         return JSONResponse(body, self.status, headers, media_type=MEDIA_TYPE)
+
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request or a WebSocket, as an ASGI application does."""
+        await self.response(scope["path"])(scope, receive, send)
 
 
 def described(
-    media_type: str, schema: dict[str, Any]
+    media_type: str, properties: dict[str, Any], **more: Any
 ) -> dict[int | str, dict[str, Any]]:
-    """The answers to what goes wrong, for the description of routes."""
-    content = {media_type: {"schema": schema}}
+    """The OpenAPI description of errors whose body is an object with these
+    properties, all required."""
+    schema = {"type": "object", "properties": properties, "required": [*properties]}
+    content = {media_type: {"schema": schema | more}}
     return {
         "4XX": {"description": "The request cannot be done; why", "content": content},
         "5XX": {"description": "Not now, or a fault; which", "content": content},
     }
 
 
+_TEXTS = {key: {"type": "string"} for key in ("type", "title", "code", "detail")}
 DESCRIBED = described(
-    MEDIA_TYPE,
-    {
-        "type": "object",
-        "properties": {
-            "type": {"type": "string"},
-            "title": {"type": "string"},
-            "status": {"type": "integer"},
-            "code": {"type": "string"},
-            "detail": {"type": "string"},
-        },
-        "required": ["type", "title", "status", "code", "detail"],
-        "additionalProperties": False,
-    },
+    MEDIA_TYPE, _TEXTS | {"status": {"type": "integer"}}, additionalProperties=False
 )
-"""A problem, as every route of the protocol may answer with."""
+"""A problem, for the description of every route of the protocol."""
 _KINDS: Mapping[type[errors.DecodingError], tuple[int, str]] = {
-    UnauthorizedError: (401, "unauthorized"),
-    ForbiddenError: (403, "forbidden"),
-    NothingHereError: (404, "not-found"),
-    PairingRefusedError: (403, "pairing-refused"),
-    BodyTooLargeError: (413, "body-too-large"),
-    LoadingError: (503, "loading"),
-    StoppingError: (503, "stopping"),
-    UnknownModelError: (404, "unknown-model"),
-    ProtocolVersionError: (400, "protocol-version"),
+    ours.UnauthorizedError: (401, "unauthorized"),
+    ours.ForbiddenError: (403, "forbidden"),
+    ours.NothingHereError: (404, "not-found"),
+    ours.PairingRefusedError: (403, "pairing-refused"),
+    ours.LoadingError: (503, "loading"),
+    ours.StoppingError: (503, "stopping"),
+    ours.UnknownModelError: (404, "unknown-model"),
     errors.InvalidSettingsError: (422, "invalid-settings"),
     errors.UnknownMethodError: (422, "unknown-method"),
     errors.VocabularyMismatchError: (409, "vocabulary-mismatch"),
@@ -119,9 +123,19 @@ _KINDS: Mapping[type[errors.DecodingError], tuple[int, str]] = {
     errors.MessageError: (400, "message"),
     errors.EngineError: (500, "engine"),
     errors.SessionLostError: (404, "session-lost"),
-    QuotaError: (429, "too-much"),
+    ours.QuotaError: (429, "too-much"),
     errors.CloudBusyError: (503, "busy"),
 }
+INTERNAL = Problem(500, "internal", "the server failed; its log names the fault")
+NO_ROOM = Problem(
+    503,
+    "busy",
+    "this server has all the connections that it takes; come back later",
+    5.0,
+)
+NO_TLS = Problem(400, "tls-required", "this address speaks TLS: come with https")
+TOO_SLOW = Problem(408, "too-slow", "the request did not arrive in time")
+TOO_LARGE = Problem(413, "body-too-large", "the body is larger than this server reads")
 
 
 def of_error(error: errors.DecodingError) -> Problem:
@@ -131,81 +145,57 @@ def of_error(error: errors.DecodingError) -> Problem:
             status, code = _KINDS[kind]
             wait = getattr(error, "retry_after", 1.0) if status in (429, 503) else None
             return Problem(status, code, str(error), wait)
-    return internal()
+    return INTERNAL
 
 
-def internal() -> Problem:
-    """The answer to a fault of the server itself."""
-    return Problem(500, "internal", "the server failed; its log names the fault")
-
-
-def no_room() -> Problem:
-    """The answer to a connection beyond those that the server takes."""
-    detail = "this server has all the connections that it takes; come back later"
-    return Problem(503, "busy", detail, 5.0)
-
-
-def bad_request() -> Problem:
-    """The answer to bytes that are no HTTP request."""
-    return _of_status(400)
-
-
-def no_tls() -> Problem:
-    """The answer to bytes in the clear where the server speaks TLS alone."""
-    return Problem(400, "tls-required", "this address speaks TLS: come with https")
-
-
-def too_slow() -> Problem:
-    """The answer to a client that did not send its request in time."""
-    return Problem(408, "too-slow", "the request did not arrive in time")
+def of_status(status: int) -> Problem:
+    """The problem of an HTTP status that has no words of ours."""
+    if status == TOO_LARGE.status:
+        return TOO_LARGE
+    phrase = HTTPStatus(status).phrase
+    return Problem(status, phrase.lower().replace(" ", "-"), phrase)
 
 
 def of_validation(error: RequestValidationError, known: frozenset[str]) -> Problem:
-    """The problem that answers a body which breaks its schema, without quoting it."""
+    """The problem of a body that breaks its schema; names only fields in `known`."""
     version = error.body.get("version") if isinstance(error.body, dict) else None
     if type(version) is int and version != VERSION:
         sentence = which_to_update(version, VERSION)
         _log.warning("a device was refused: %s", sentence)
-        return of_error(ProtocolVersionError(sentence))
+        return Problem(400, "protocol-version", sentence)
     sentences = []
     for one in error.errors()[:5]:
         if one["type"] == "json_invalid":
             sentences.append("the body is not JSON")
             continue
         names = [str(part) for part in one["loc"][1:] if isinstance(part, int | str)]
-        # Names that are not ours came from the client.
         shown = [n if n in known or n.isdigit() else "unknown field" for n in names]
         sentences.append(f"{'.'.join(shown) or 'the body'}: {one['msg']}")
     return Problem(422, "invalid-request", "; ".join(sentences))
 
 
 def install(app: FastAPI, known: frozenset[str]) -> None:
-    """Answer every error of `app` with a problem."""
+    """Answer every error of `app` with a problem; `known` are the fields of bodies."""
 
-    async def ours(_: Request, error: Exception) -> Response:
-        assert isinstance(error, errors.DecodingError)
-        return of_error(error).response()
+    async def answered(request: Request, error: Exception) -> Response:
+        if isinstance(error, errors.DecodingError):
+            problem = of_error(error)
+        elif isinstance(error, RequestValidationError):
+            problem = of_validation(error, known)
+        else:
+            assert isinstance(error, HTTPException)
+            problem = of_status(error.status_code)
+            if "Allow" in (error.headers or {}):
+                problem = replace(problem, allow=_methods(app, request.url.path))
+        return problem.response(request.url.path)
 
-    async def invalid(_: Request, error: Exception) -> Response:
-        assert isinstance(error, RequestValidationError)
-        return of_validation(error, known).response()
-
-    async def http(request: Request, error: Exception) -> Response:
-        assert isinstance(error, HTTPException)
-        allow = (error.headers or {}).get("Allow")
-        for path, methods in app.openapi()["paths"].items() if allow else ():
-            # A route knows its own method alone; a path may have several.
-            if compile_path(path)[0].match(request.url.path):
-                allow = ", ".join(sorted(method.upper() for method in methods))
-        return replace(_of_status(error.status_code), allow=allow).response()
-
-    app.add_exception_handler(errors.DecodingError, ours)
-    app.add_exception_handler(RequestValidationError, invalid)
-    app.add_exception_handler(HTTPException, http)
+    for kind in (errors.DecodingError, RequestValidationError, HTTPException):
+        app.add_exception_handler(kind, answered)
 
 
-def _of_status(status: int) -> Problem:
-    if status == 413:
-        return of_error(BodyTooLargeError("the body is larger than this server reads"))
-    phrase = HTTPStatus(status).phrase
-    return Problem(status, phrase.lower().replace(" ", "-"), phrase)
+def _methods(app: FastAPI, path: str) -> str:
+    """The methods of all routes of a path; Starlette names those of one."""
+    for pattern, methods in app.openapi()["paths"].items():
+        if compile_path(pattern)[0].match(path):
+            return ", ".join(sorted(method.upper() for method in methods))
+    return ""

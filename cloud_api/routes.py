@@ -31,7 +31,7 @@ from models.openai_bodies import whole_number
 from models.running.interface import token_list_id
 
 TEXT_LIMIT = 1 << 18
-"""More tokens than any model's context."""
+"""The most tokens of a prompt or text: more than any model's context."""
 
 # Limits stand before the function, so that they stand in the description, too.
 Id = Annotated[int, Field(ge=0, lt=1 << 31), BeforeValidator(whole_number)]
@@ -41,8 +41,6 @@ Count63 = Annotated[
     Field(ge=0, lt=1 << 63, json_schema_extra={"maximum": (1 << 53) - 1}),
     BeforeValidator(whole_number),
 ]
-
-
 Candidates = Annotated[int, Field(ge=1, le=1 << 20), BeforeValidator(whole_number)]
 DraftLimit = Annotated[int, Field(ge=1, le=DRAFT_LIMIT), BeforeValidator(whole_number)]
 Steps = Annotated[int, Field(ge=1, le=STEPS_LIMIT), BeforeValidator(whole_number)]
@@ -60,7 +58,7 @@ class _Body(BaseModel):
 
 
 class TermsBody(_Body):
-    """What the server must know of the method."""
+    """The method of a session and its settings."""
 
     method: str = Field(
         pattern="^[a-z_]{1,32}$", json_schema_extra={"enum": [*available()]}
@@ -96,17 +94,12 @@ FIELD_NAMES = frozenset(
 
 
 router = APIRouter()
+_ID_OF_ANSWER = {"session_id": "$response.body#/session_id"}
 _LINKS = {
-    name: {
-        "operationId": operation,
-        "parameters": {"session_id": "$response.body#/session_id"},
-    }
-    for name, operation in {
-        "replace": "replace_text",
-        "close": "close_session",
-    }.items()
+    "replace": {"operationId": "replace_text", "parameters": _ID_OF_ANSWER},
+    "close": {"operationId": "close_session", "parameters": _ID_OF_ANSWER},
 }
-"""What can be done with a session, for those that read the description."""
+"""The requests that take a session, for readers of the description."""
 
 
 # Not `async` they would each take a thread of a pool, in every request.

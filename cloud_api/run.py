@@ -8,17 +8,16 @@ import ipaddress
 import json
 import os
 import socket
-import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import click
 from fastapi import FastAPI
 
 from base.locks import lock
@@ -28,9 +27,9 @@ from cloud_api.admission import Admission, Tls
 from cloud_api.auth import Authority
 from cloud_api.connections import (
     ANSWERS,
-    DOOR,
+    CONNECTIONS,
     WAITING,
-    Door,
+    ConnectionTable,
     HttpConnection,
     VerifierServer,
     first_byte,
@@ -40,18 +39,11 @@ from cloud_api.engine.models import LoadProgress, ModelOptions, Models
 from cloud_api.engine.scheduler import EngineThread
 from cloud_api.errors import PeopleError, ServerError, configure_logging
 from cloud_api.household import Household
-from cloud_api.middleware import (
-    AdmitOpenings,
-    Authenticate,
-    CatchAllErrors,
-    CountAnswers,
-    LimitBody,
-    OpenAIErrors,
-)
+from cloud_api.middleware import Authenticate, CountAnswers, LimitBody
 from cloud_api.openai import GeneralistTexts
 from cloud_api.service import Service
-from cloud_api.settings import DoorLimits, ServerSettings
-from cloud_api.status import StatusVisits
+from cloud_api.settings import ConnectionLimits, ServerSettings
+from cloud_api.status import StatusCookies
 from decoding_core.foreign_text import one_line
 
 FILE_NAME = "cloud.lock"
@@ -59,21 +51,19 @@ FILE_NAME = "cloud.lock"
 
 @contextmanager
 def state_lock(folder: Path, *, shared: bool = False) -> Iterator[None]:
-    """Hold the folder while the block runs; the lock ends with the process, however
-    that ends.
-
-    Raises:
-        ServerError: another process holds it, and both may not.
-    """
+    """Lock the folder while the block runs; the lock ends with the process, however
+    that ends. Raises ServerError if another process holds one that excludes it."""
     path = folder / FILE_NAME
     handle = open_private(path, os.O_RDWR | os.O_CREAT)
     try:
         try:
             lock(handle, shared=shared)
         except OSError as error:
+            written = os.read(handle, 20).strip()
+            holder = f" (process {int(written)})" if written.isdigit() else ""
             raise ServerError(
-                f"another server works from {folder} already{_holder(handle)}; stop "
-                "that one, or let SPECSTEER_HOME name another folder"
+                f"another server works from {folder} already{holder}; stop that one, "
+                "or let SPECSTEER_HOME name another folder"
             ) from error
         if not shared:
             os.ftruncate(handle, 0)
@@ -81,12 +71,6 @@ def state_lock(folder: Path, *, shared: bool = False) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
-
-
-def _holder(handle: int) -> str:
-    """Which process wrote its number into the lock file, in words."""
-    written = os.read(handle, 20).strip()
-    return f" (process {int(written)})" if written.isdigit() else ""
 
 
 _SWEEP_SECONDS = 5.0
@@ -101,10 +85,8 @@ def create_app(
     progress: LoadProgress | None = None,
 ) -> FastAPI:
     """The application for those that `authority` knows. `load` runs in the engine
-    thread when the application starts, and writes how far it is into `progress`;
-    `app.state` holds the `service`, the `engine` (thread), the `door`, the `progress`
-    and the `household`, which is None where one token is for all. Devices are paired
-    with a household alone, and see the certificate of this `fingerprint`."""
+    thread when the application starts, and writes its progress into `progress`. Devices
+    are paired with a household alone, and see the certificate of this `fingerprint`."""
     app = FastAPI(
         title="SpecSteer verifier",
         lifespan=_lifespan,
@@ -113,9 +95,9 @@ def create_app(
         openapi_url="/v1/openapi.json",
     )
     app.state.engine = EngineThread(load)
-    app.state.door = Door(settings.door)
+    app.state.connections = ConnectionTable(settings.connections)
     app.state.progress = progress or LoadProgress()
-    app.state.visits = StatusVisits(authority)
+    app.state.cookies = StatusCookies(authority)
     app.state.answers = Counter()
     app.state.started = time.time()
     app.state.service = Service(settings, app.state.engine)
@@ -133,10 +115,8 @@ def create_app(
     problems.install(app, routes.FIELD_NAMES | pairing.FIELD_NAMES)
     # The last added is the first asked.
     app.add_middleware(LimitBody, limit=settings.body_bytes)
-    app.add_middleware(AdmitOpenings, admit=app.state.service.admit)
-    app.add_middleware(Authenticate, authority=authority)
-    app.add_middleware(CatchAllErrors)
-    app.add_middleware(OpenAIErrors)
+    admit = app.state.service.admit
+    app.add_middleware(Authenticate, authority=authority, admit=admit)
     app.add_middleware(CountAnswers, answers=app.state.answers)
     return app
 
@@ -153,54 +133,52 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
             service.expire()
 
     tasks = [asyncio.create_task(sweep())]
-    household: Household | None = app.state.household
-    if household is not None:
-        tasks.append(asyncio.create_task(household.watch(service.end_device)))
+    if app.state.household is not None:
+        watching = app.state.household.watch(service.end_device)
+        tasks.append(asyncio.create_task(watching))
     try:
-        yield {DOOR: app.state.door, ANSWERS: app.state.answers}
+        yield {CONNECTIONS: app.state.connections, ANSWERS: app.state.answers}
     finally:
         for task in tasks:
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
-        close: Any = app.state.engine.close
-        await asyncio.to_thread(close, _JOIN_SECONDS)
+        await asyncio.to_thread(app.state.engine.close, _JOIN_SECONDS)
 
 
 _OTHER_FILES = 64
 """Descriptors for what is no connection, or one that is about to be closed."""
 _HARD_STOP_SECONDS = 4.0
 _LOOK_SECONDS = 10.0
-"""How often it is looked whether a given certificate was renewed."""
+"""How often the files of a given certificate are looked at."""
 
 
-@dataclass(frozen=True, slots=True)
-class Doorway:
-    """Where to listen, for what, whom to tell, and when to leave."""
-
-    host: str
-    port: int
-    allow_remote: bool
-    announce: Path | None
-    exit_with_stdin: bool
-    openai: bool = False
-    """Whether other programs may write with the generalist alone."""
-
-
-def serve(options: ModelOptions, admission: Admission, doorway: Doorway) -> bool:
+def serve(
+    options: ModelOptions,
+    admission: Admission,
+    *,
+    host: str,
+    port: int,
+    allow_remote: bool,
+    announce: Path | None,
+    exit_with_stdin: bool,
+    openai: bool,
+) -> bool:
     """Run the server for those who are admitted, until it is stopped; True if the
-    engine thread has ended too.
+    engine thread has ended too. The address is also written to the file `announce`;
+    with `openai` other programs may write with the generalist alone.
 
     Raises:
         ServerError: the address cannot be had, or the models cannot be loaded.
     """
-    check_announce(doorway.announce)
-    listener = listen(doorway.host, doorway.port)
+    check_announce(announce)
+    listener = listen(host, port)
     configure_logging()
-    connections = room_for_connections(DoorLimits().connections)
-    settings = ServerSettings(door=DoorLimits(connections), openai=doorway.openai)
-    tls, people = admission.tls, admission.household
-    plain = is_loopback(doorway.host) or doorway.allow_remote
+    limits = ConnectionLimits(room_for_connections(ConnectionLimits().connections))
+    settings = ServerSettings(connections=limits, openai=openai)
+    tls = admission.tls
+    people = None if admission.household is None else admission.household.people
+    plain = is_loopback(host) or allow_remote
     fingerprint = tls.fingerprint if tls else ""
     progress = LoadProgress()
     load = partial(load_models, options, progress)
@@ -208,30 +186,30 @@ def serve(options: ModelOptions, admission: Admission, doorway: Doorway) -> bool
     http = first_byte(tls.context, plain=plain) if tls else HttpConnection
     url = address_of(listener, "http" if plain else "https")
 
-    def told(renewed: Tls) -> None:
+    def lead_to(renewed: Tls) -> None:
         """Have codes lead to the renewed certificate."""
         if people is not None:
             app.state.pairing.fingerprint = renewed.fingerprint
-            people.people.listens(secure(url), renewed.fingerprint)
+            people.listens(secure(url), renewed.fingerprint)
 
     watching: list[asyncio.Task[None]] = []
 
     def listening() -> None:
-        _say(url, admission.origin, doorway)
+        say_address(url, admission.origin, announce)
         if tls and tls.files:
-            watching.append(asyncio.create_task(_renew(tls, told)))
+            watching.append(asyncio.create_task(_renew(tls, lead_to)))
 
     server = VerifierServer(app, listening, http)
-    if doorway.exit_with_stdin:
+    if exit_with_stdin:
         _stop_with_stdin(server)
     if people is not None:
-        people.people.listens(secure(url), fingerprint)
+        people.listens(secure(url), fingerprint)
     try:
         server.run(sockets=[listener])
     finally:
         if people is not None:
             with suppress(PeopleError):
-                people.people.listens_no_more(secure(url))
+                people.listens_no_more(secure(url))
     failure = app.state.engine.failure
     if failure is not None:
         raise ServerError(failure)
@@ -239,7 +217,7 @@ def serve(options: ModelOptions, admission: Admission, doorway: Doorway) -> bool
 
 
 def check_announce(path: Path | None) -> None:
-    """Raise ServerError where the address could not be written to `path`."""
+    """Raise ServerError if the address could not be written to `path`."""
     if path is not None and not os.access(path.parent, os.W_OK):
         raise ServerError(f"{path} cannot be written; choose another file to announce")
     if path is not None and may_be_swapped(path.parent):
@@ -250,13 +228,9 @@ def check_announce(path: Path | None) -> None:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A listening socket.
-
-    Raises:
-        ServerError: the address cannot be had.
-    """
+    """A listening socket; raises ServerError if the address cannot be had."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio sends small answers without delay (TCP_NODELAY) only where the socket says
+    # asyncio sends small answers without delay (TCP_NODELAY) only if the socket says
     # that it is TCP; one of socket.create_server leaves that open, and each request
     # then waits 40 ms for the client's acknowledgement.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -318,18 +292,17 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _say(url: str, origin: str, doorway: Doorway) -> None:
-    """One line of JSON for programs, one sentence for people."""
-    line = json.dumps({"url": url}) + "\n"
-    sys.stdout.write(line)
-    sys.stdout.flush()
-    if doorway.announce is not None:
-        write_whole(doorway.announce, line.encode())
-    sys.stderr.write(f"listening on {url} · {origin}\n")
-    sys.stderr.flush()
+def say_address(url: str, origin: str, announce: Path | None) -> None:
+    """Print one line of JSON for programs, also to the file `announce`, and one
+    sentence for people."""
+    line = json.dumps({"url": url})
+    click.echo(line)
+    if announce is not None:
+        write_whole(announce, f"{line}\n".encode())
+    click.echo(f"listening on {url} · {origin}", err=True)
 
 
-async def _renew(tls: Tls, tell: Callable[[Tls], None]) -> None:
+async def _renew(tls: Tls, lead_to: Callable[[Tls], None]) -> None:
     """Read the given certificate and its key again whenever their files change."""
     stamps = tls.stamps
     while True:
@@ -339,13 +312,12 @@ async def _renew(tls: Tls, tell: Callable[[Tls], None]) -> None:
         stamps = tls.stamps
         try:
             tls = await asyncio.to_thread(tls.renewed)
-            await asyncio.to_thread(tell, tls)
+            await asyncio.to_thread(lead_to, tls)
         except (ServerError, PeopleError, OSError) as error:
             words = f"{one_line(str(error))}; the certificate of before is shown"
         else:
             words = "the renewed certificate is shown to whoever connects from now on"
-        sys.stderr.write(f"{words}\n")
-        sys.stderr.flush()
+        click.echo(words, err=True)
 
 
 def _stop_with_stdin(server: VerifierServer) -> None:

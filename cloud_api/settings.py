@@ -7,6 +7,7 @@ What is typed counts before the environment, and that before the file.
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -21,7 +22,7 @@ from decoding_core.errors import InvalidSettingsError
 
 
 @dataclass(frozen=True, slots=True)
-class DoorLimits:
+class ConnectionLimits:
     """How many connections there may be, and how long they may take."""
 
     connections: int = 2048
@@ -98,7 +99,7 @@ class ServerSettings:
     user who has the most are dropped."""
     body_bytes: int = 2 << 20
     """The largest body of a request."""
-    door: DoorLimits = field(default_factory=DoorLimits)
+    connections: ConnectionLimits = field(default_factory=ConnectionLimits)
     """How many connections there may be, and how long they may take."""
     user: UserLimits = field(default_factory=UserLimits)
     """What one user may have at once."""
@@ -117,7 +118,7 @@ OF_ONE_START = frozenset(
 SECRET = frozenset({"token"})
 _LONGEST = 1 << 20
 _WORDS = {bool: "true or false", int: "a whole number", str: "a text"}
-_ORIGINS = {
+_ORIGINS: dict[ParameterSource | None, str] = {
     ParameterSource.COMMANDLINE: "typed",
     ParameterSource.ENVIRONMENT: "environment",
     ParameterSource.DEFAULT_MAP: "file",
@@ -168,11 +169,8 @@ def printed(context: click.Context, secrets: Mapping[str, bool]) -> str:
     for option in settings_of(context.command):
         name = option.name or ""
         value, source = context.params[name], context.get_parameter_source(name)
-        origin = _ORIGINS.get(source, "default") if source else "default"
-        if name in SECRET:
-            shown = '"(set)"' if value else ""
-        else:
-            shown = _as_toml(value)
+        origin = _ORIGINS.get(source, "default")
+        shown = as_toml("(set)" if name in SECRET and value else value)
         line = f"{name} = {shown}" if shown else f"# {name} is not set"
         lines.append(f"{line}  # {origin}" if shown else line)
     for name, is_set in secrets.items():
@@ -180,40 +178,28 @@ def printed(context: click.Context, secrets: Mapping[str, bool]) -> str:
     return "\n".join(lines)
 
 
-def _checked(option: click.Option, given: Any, path: Path) -> Any:
+def _checked(option: click.Option, value: Any, path: Path) -> Any:
     """A value of the file as the option takes it."""
-    name = option.name
-    kind: type = str
-    if option.is_flag:
-        kind = bool
-    elif isinstance(option.type, click.types.IntParamType):
-        kind = int
-    value: Any = given
-    if type(given) is not kind:
-        raise InvalidSettingsError(
-            f"{path}: {name} must be {_WORDS[kind]}, not {given!r}"
-        )
-    if kind is bool:
-        return value
-    if isinstance(option.type, click.Path):
-        try:
-            value = path.parent / Path(value).expanduser()
-        except RuntimeError as error:
-            raise InvalidSettingsError(f"{path}: {name}: {error}") from error
+    whole = isinstance(option.type, click.types.IntParamType)
+    kind: type = bool if option.is_flag else int if whole else str
     try:
+        if type(value) is not kind:
+            raise ValueError(f"must be {_WORDS[kind]}, not {value!r}")
+        if isinstance(option.type, click.Path):
+            value = path.parent / Path(str(value)).expanduser()
         return option.type.convert(value, option, None)
     except click.UsageError as error:
-        raise InvalidSettingsError(f"{path}: {name}: {error.message}") from error
+        why = f": {error.message}"
+    except (ValueError, RuntimeError) as error:
+        why = f" {error}"
+    raise InvalidSettingsError(f"{path}: {option.name}{why}")
 
 
-def _as_toml(value: Any) -> str:
-    """A value as TOML has it, without what an address may carry of a name and a
-    password; empty for none."""
+def as_toml(value: Any) -> str:
+    """A value as TOML, without the name and password of an address; empty for None."""
     if value is None:
         return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return str(value)
+    if isinstance(value, bool | int | float):
+        return json.dumps(value)
     words = re.sub(r"//[^/@]*@", "//(set)@", str(value))
-    return '"' + words.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return json.dumps(words, ensure_ascii=False).replace("\x7f", "\\u007f")

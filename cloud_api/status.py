@@ -1,8 +1,8 @@
-"""The page at `/`: what the server is doing, for the people of the house.
+"""The page at `/` and the figures at `/metrics`: what the server is doing.
 
-It is made here, without scripts, and asks nobody else for anything. Whoever brings a
-token with the scope `status` gets a cookie for half an hour; the token itself is looked
-up again each time, so one that was revoked opens nothing any more.
+The page is made here, without scripts, and asks nobody else for anything. Whoever
+brings a token with the scope `status` gets a cookie for half an hour; the token itself
+is looked up again each time, so one that was revoked opens nothing any more.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ import platform
 import secrets
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import RedirectResponse, Response
 
 from cloud_api.auth import Authority, Caller, Scope
-from cloud_api.connections import VISIT
+from cloud_api.connections import PEER, place_of
 from cloud_api.engine.models import (
     EngineCounts,
     LoadProgress,
@@ -35,10 +34,10 @@ from cloud_api.engine.models import (
     ReadingCounts,
     ServedModel,
 )
-from cloud_api.engine.scheduler import EngineThread
 from cloud_api.household import Household
+from cloud_api.people import shown_time
 from cloud_api.service import Service
-from cloud_api.session import Histogram, RoundCounts
+from cloud_api.session import Histogram
 from decoding_core.foreign_text import one_line
 from decoding_core.messages import VERSION
 from decoding_core.protocols import BatchEngine
@@ -56,66 +55,41 @@ class ModelStatus:
     context_length: int
     slots: int
     loads: int
-    """How often it was loaded; 0 where another server runs it."""
+    """How often it was loaded; 0 if another server runs it."""
     counts: ReadingCounts
 
 
-@dataclass(frozen=True, slots=True)
 class ServerStatus:
-    """The server at a moment."""
+    """The server at a moment, from the `state` of its application."""
 
-    state: str
-    """`ready`, `loading` or `stopping`."""
-    progress: LoadProgress
-    models: tuple[ModelStatus, ...]
-    kv_tokens: int
-    """How many tokens the slots of a model may hold together; 0 before it is loaded."""
-    engine: EngineCounts
-    sessions: Counter[str]
-    """How many each user has."""
-    waiting: int
-    """Blocks whose answers are being made."""
-    streams: int
-    connections: int
-    rounds: RoundCounts
-    answers: Counter[int]
-    """How many requests were answered with each status of HTTP."""
-    texts: int | None
-    """Texts that are being written for other programs; None where that is off."""
-    text_tokens: int
-    started: float
-    """When the server started, in seconds since 1970."""
-    versions: Mapping[str, str]
-
-
-def status_of(state: Any) -> ServerStatus:
-    """The server whose application has this `state`."""
-    service: Service = state.service
-    engine: EngineThread = state.engine
-    texts = getattr(state, "texts", None)
-    said = "stopping" if service.stopping.is_set() else "ready"
-    models = engine.models
-    if models is None and said == "ready":
-        said = "loading"
-    return ServerStatus(
-        said,
-        state.progress,
-        () if models is None else _models(models),
-        0
-        if models is None
-        else models.kv_tokens or models.slots * models.context_length,
-        EngineCounts() if models is None else models.counts,
-        service.sessions_of_users(),
-        len(service.rounds.running),
-        len(state.streams),
-        len(state.door),
-        service.rounds.counts,
-        state.answers,
-        None if texts is None else len(texts),
-        0 if texts is None else texts.tokens,
-        state.started,
-        _versions(),
-    )
+    def __init__(self, state: Any) -> None:
+        service: Service = state.service
+        models: Models | None = state.engine.models
+        self.state = "loading" if models is None else "ready"
+        if service.stopping.is_set():
+            self.state = "stopping"
+        self.progress: LoadProgress = state.progress
+        self.models = () if models is None else _models(models)
+        self.engine = EngineCounts() if models is None else models.counts
+        self.kv_tokens = 0
+        """How many tokens the slots of a model may hold together; 0 before loading."""
+        if models is not None:
+            self.kv_tokens = models.kv_tokens or models.slots * models.context_length
+        self.sessions = service.sessions_of_users()
+        self.waiting = len(service.rounds.running)
+        """Blocks whose answers are being made."""
+        self.streams = len(state.streams)
+        self.connections = len(state.connections)
+        self.rounds = service.rounds.counts
+        self.answers: Counter[int] = state.answers
+        """How many requests were answered with each status of HTTP."""
+        texts = getattr(state, "texts", None)
+        self.texts = None if texts is None else len(texts)
+        """Texts that are being written for other programs; None if that is off."""
+        self.text_tokens = 0 if texts is None else texts.tokens
+        self.started: float = state.started
+        """When the server started, in seconds since 1970."""
+        self.versions = _versions()
 
 
 def _models(models: Models) -> tuple[ModelStatus, ...]:
@@ -150,15 +124,15 @@ def _versions() -> dict[str, str]:
 
 def up_for(status: ServerStatus) -> str:
     """How long the server has been running, in words."""
-    minutes = int(time.time() - status.started) // 60
-    hours, minutes = divmod(minutes, 60)
+    hours, minutes = divmod(int(time.time() - status.started) // 60, 60)
     days, hours = divmod(hours, 24)
     return f"{days} d {hours} h {minutes} min" if days else f"{hours} h {minutes} min"
 
 
 BATCHES = (1, 2, 4, 8, 16, 32, 64)
+RESULTS = ("kept", "refused", "told", "resync", "busy", "error")
 EVICTIONS = ("turn", "budget", "rest")
-_FAILURES = {401: "unknown", 403: "scope"}
+_FAILURES = {"unknown": 401, "scope": 403}
 router = APIRouter(include_in_schema=False)
 
 
@@ -170,7 +144,7 @@ async def metrics(request: Request) -> Response:
     from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
     from prometheus_client.registry import Collector
 
-    status = status_of(request.app.state)
+    status = ServerStatus(request.app.state)
 
     class Now(Collector):
         def collect(self) -> Iterator[object]:  # type: ignore[override]
@@ -182,115 +156,84 @@ async def metrics(request: Request) -> Response:
 
 
 def families(status: ServerStatus) -> Iterator[object]:
-    """Every figure of a server."""
-    from prometheus_client.metrics_core import (
-        CounterMetricFamily,
-        GaugeMetricFamily,
-        HistogramMetricFamily,
-        InfoMetricFamily,
-    )
+    """Every figure of a server, as a metric family of Prometheus."""
+    from prometheus_client import metrics_core as core
 
-    def counted(name: str, about: str, label: str, values: dict[str, float]) -> object:
-        family = CounterMetricFamily(f"specsteer_{name}", about, labels=[label])
-        for key, value in values.items():
-            family.add_metric([key], value)
-        return family
+    def family(kind: Any, name: str, about: str, value: Any, label: str = "") -> object:
+        """A family with one value, or with a value for each value of a label."""
+        made = kind(f"specsteer_{name}", about, labels=[label] if label else [])
+        for key, one in value.items() if label else [("", value)]:
+            labels = [str(key)] if label else []
+            if isinstance(one, Histogram):
+                made.add_metric(labels, one.cumulative(), one.sum)
+            else:
+                made.add_metric(labels, one)
+        return made
 
-    def gauge(name: str, about: str, value: float) -> object:
-        return GaugeMetricFamily(f"specsteer_{name}", about, value)
+    def by_model(of: Callable[[ModelStatus], Any]) -> dict[str, Any]:
+        return {model.role: of(model) for model in status.models}
 
-    def counter(name: str, about: str, value: float) -> object:
-        return CounterMetricFamily(f"specsteer_{name}", about, value)
-
-    def histogram(name: str, about: str, found: Histogram) -> object:
-        buckets = found.cumulative()
-        return HistogramMetricFamily(
-            f"specsteer_{name}", about, buckets=buckets, sum_value=found.sum
-        )
-
+    counter = partial(family, core.CounterMetricFamily)
+    gauge = partial(family, core.GaugeMetricFamily)
+    histogram = partial(family, core.HistogramMetricFamily)
     versions = {key.replace("-", "_"): one for key, one in status.versions.items()}
-    yield InfoMetricFamily("specsteer", "Versions that run", value=versions)
+    yield core.InfoMetricFamily("specsteer", "Versions that run", value=versions)
     yield gauge("start_time_seconds", "When the server started", status.started)
     yield gauge("ready", "1 if sessions can be opened", status.state == "ready")
-    rounds = status.rounds
-    results = {
-        name: float(rounds.results[name])
-        for name in ("kept", "refused", "told", "resync", "busy", "error")
-    }
-    yield counted("rounds", "Blocks answered, by result", "result", results)
+    rounds, engine = status.rounds, status.engine
+    results = {name: rounds.results[name] for name in RESULTS}
+    yield counter("rounds", "Blocks answered, by result", results, "result")
     yield counter("draft_tokens", "Drafted tokens decided on", rounds.drafted)
     yield counter("accepted_tokens", "Those that stay", rounds.accepted)
-    yield histogram(
-        "verify_seconds", "What the models took for a block", rounds.verify_seconds
-    )
-    yield histogram(
-        "queue_seconds", "How long a block waited besides", rounds.queue_seconds
-    )
+    about = "What the models took for a block"
+    yield histogram("verify_seconds", about, rounds.verify_seconds)
+    about = "How long a block waited besides"
+    yield histogram("queue_seconds", about, rounds.queue_seconds)
     yield gauge("sessions", "Texts that are remembered", status.sessions.total())
     yield gauge("users", "Users with a text", len(status.sessions))
     yield gauge("waiting_rounds", "Blocks whose answers are being made", status.waiting)
     yield gauge("streams", "Streams that are open", status.streams)
     yield gauge("connections", "Connections that are open", status.connections)
-    answers = {str(key): float(n) for key, n in sorted(status.answers.items())}
-    yield counted("http_answers", "Requests answered, by status", "status", answers)
-    failures = {why: float(status.answers[key]) for key, why in _FAILURES.items()}
-    yield counted("auth_fail", "Requests without the right", "reason", failures)
+    answers = dict(sorted(status.answers.items()))
+    yield counter("http_answers", "Requests answered, by status", answers, "status")
+    failures = {why: status.answers[code] for why, code in _FAILURES.items()}
+    yield counter("auth_fail", "Requests without the right", failures, "reason")
     if status.texts is not None:
         yield gauge("openai_texts", "Texts for other programs", status.texts)
         yield counter("openai_tokens", "Tokens of these", status.text_tokens)
-    evictions = {why: float(status.engine.evictions[why]) for why in EVICTIONS}
+    evictions = {why: engine.evictions[why] for why in EVICTIONS}
     about = "Texts that lost their slot before they ended, by why"
-    yield counted("kv_evictions", about, "reason", evictions)
+    yield counter("kv_evictions", about, evictions, "reason")
     about = "Tokens that these had to read once more"
-    yield counter("kv_reread_tokens", about, status.engine.reread)
+    yield counter("kv_reread_tokens", about, engine.reread)
     about = "Tokens that the slots of a model may hold together"
     yield gauge("kv_budget_tokens", about, status.kv_tokens)
-    yield from _of_models(status)
+    loaded, loads = by_model(lambda m: m.loaded), by_model(lambda m: m.loads)
+    held, tokens = (
+        by_model(lambda m: m.counts.held),
+        by_model(lambda m: m.counts.tokens),
+    )
+    seconds = by_model(lambda m: m.counts.seconds)
+    yield gauge("model_loaded", "1 if it is in memory", loaded, "model")
+    yield gauge("kv_tokens", "Tokens that its slots hold", held, "model")
+    yield counter("model_loads", "How often it was loaded", loads, "model")
+    yield counter("read_tokens", "Tokens that it has read", tokens, "model")
+    yield counter("read_seconds", "How long it has read", seconds, "model")
+    sizes = by_model(_batches)
+    yield histogram("batch_size", "Texts read in one pass", sizes, "model")
 
 
-def _of_models(status: ServerStatus) -> Iterator[object]:
-    """The figures of each model."""
-    from prometheus_client.metrics_core import (
-        CounterMetricFamily,
-        GaugeMetricFamily,
-        HistogramMetricFamily,
-    )
-
-    label = ["model"]
-    loaded = GaugeMetricFamily(
-        "specsteer_model_loaded", "1 if it is in memory", labels=label
-    )
-    held = GaugeMetricFamily(
-        "specsteer_kv_tokens", "Tokens that its slots hold", labels=label
-    )
-    loads = CounterMetricFamily(
-        "specsteer_model_loads", "How often it was loaded", labels=label
-    )
-    tokens = CounterMetricFamily(
-        "specsteer_read_tokens", "Tokens that it has read", labels=label
-    )
-    seconds = CounterMetricFamily(
-        "specsteer_read_seconds", "How long it has read", labels=label
-    )
-    batch = HistogramMetricFamily(
-        "specsteer_batch_size", "Texts read in one pass", labels=label
-    )
-    for model in status.models:
-        loaded.add_metric([model.role], model.loaded)
-        held.add_metric([model.role], model.counts.held)
-        loads.add_metric([model.role], model.loads)
-        tokens.add_metric([model.role], model.counts.tokens)
-        seconds.add_metric([model.role], model.counts.seconds)
-        sizes = Histogram(BATCHES)
-        for size, times in model.counts.batches.copy().items():
-            sizes.add(size, times)
-        batch.add_metric([model.role], sizes.cumulative(), sizes.sum)
-    yield from (loaded, held, loads, tokens, seconds, batch)
+def _batches(model: ModelStatus) -> Histogram:
+    """How many texts each pass of a model read."""
+    sizes = Histogram(BATCHES)
+    for size, times in model.counts.batches.copy().items():
+        sizes.add(size, times)
+    return sizes
 
 
 COOKIE = "specsteer-status"
-VISIT_SECONDS = 1800.0
-_MOST_VISITS = 32
+COOKIE_SECONDS = 1800.0
+_MOST_COOKIES = 32
 _LONGEST_FORM = 8192
 _TEMPLATES = Path(__file__).parent
 _HEADERS = {
@@ -306,25 +249,26 @@ _HEADERS = {
 
 
 @dataclass(slots=True)
-class StatusVisits:
-    """Who may see the page, by the hash of a cookie. Nothing is kept on a disk."""
+class StatusCookies:
+    """The tokens that the cookies of the page stand for, by the cookies' hashes, in
+    memory alone."""
 
     authority: Authority
     clock: Callable[[], float] = time.monotonic
     _tokens: OrderedDict[bytes, tuple[str, float]] = field(default_factory=OrderedDict)
 
     def enter(self, token: str) -> str | None:
-        """A cookie in exchange for a token; None where it may not see the page."""
+        """A cookie in exchange for a token; None if that may not see the page."""
         if self._admitted(token) is None:
             return None
         cookie = secrets.token_urlsafe(32)
-        self._tokens[_hashed(cookie)] = token, self.clock() + VISIT_SECONDS
-        while len(self._tokens) > _MOST_VISITS:
+        self._tokens[_hashed(cookie)] = token, self.clock() + COOKIE_SECONDS
+        while len(self._tokens) > _MOST_COOKIES:
             self._tokens.popitem(last=False)
         return cookie
 
     def caller(self, cookie: str) -> Caller | None:
-        """Who shows a cookie; None where its time is over, or its token's."""
+        """Who shows a cookie; None if its time is over, or its token's."""
         token, end = self._tokens.get(_hashed(cookie), ("", 0.0))
         if not token or self.clock() >= end:
             self.leave(cookie)
@@ -343,20 +287,24 @@ class StatusVisits:
 @router.get("/")
 async def page(request: Request) -> Response:
     """The page, or the form that asks for a token."""
-    visits: StatusVisits = request.app.state.visits
-    caller = visits.caller(request.cookies.get(COOKIE, ""))
+    state = request.app.state
+    cookies: StatusCookies = state.cookies
+    caller = cookies.caller(request.cookies.get(COOKIE, ""))
     if caller is None:
         return _form(request)
-    visit = getattr(request.state, VISIT, None)
-    if visit is not None:
-        now = asyncio.get_running_loop().time()
-        request.app.state.door.recognise(visit, caller.user, now)
-    status = status_of(request.app.state)
+    peer = getattr(request.state, PEER, None)
+    if peer is not None:
+        state.connections.recognise(peer, caller.user, time.monotonic())
+    status, authority = ServerStatus(state), cookies.authority
+    devices = []
+    if isinstance(authority, Household):
+        devices = await asyncio.to_thread(authority.people.devices)
     return _shown(
         "status.html",
         status=status,
         up=up_for(status),
-        devices=await asyncio.to_thread(_devices, visits.authority),
+        devices=devices,
+        shown_time=shown_time,
     )
 
 
@@ -375,18 +323,18 @@ async def enter(request: Request) -> Response:
     body = await request.body()
     fields = parse_qs(body[:_LONGEST_FORM].decode("utf-8", "replace"))
     token = fields.get("token", [""])[0].strip()
-    visits: StatusVisits = request.app.state.visits
-    cookie = visits.enter(token) if token else None
+    cookies: StatusCookies = request.app.state.cookies
+    cookie = cookies.enter(token) if token else None
     if cookie is None:
-        visit = getattr(request.state, VISIT, None)
-        place = "" if visit is None else visit.network
-        await asyncio.sleep(visits.authority.refuse(token, place) if token else 0.0)
+        if token:
+            delay = cookies.authority.refuse(token, place_of(request.scope))
+            await asyncio.sleep(delay)
         return _form(request, 401)
     answer = RedirectResponse("/", 303, _HEADERS)
     answer.set_cookie(
         COOKIE,
         cookie,
-        max_age=int(VISIT_SECONDS),
+        max_age=int(COOKIE_SECONDS),
         httponly=True,
         samesite="strict",
         secure=request.url.scheme == "https",
@@ -397,9 +345,9 @@ async def enter(request: Request) -> Response:
 @router.post("/status/leave")
 async def leave(request: Request) -> Response:
     """Forget the cookie, here and in the browser."""
-    visits: StatusVisits = request.app.state.visits
+    cookies: StatusCookies = request.app.state.cookies
     if _is_own(request):
-        visits.leave(request.cookies.get(COOKIE, ""))
+        cookies.leave(request.cookies.get(COOKIE, ""))
     answer = RedirectResponse("/", 303, _HEADERS)
     answer.delete_cookie(COOKIE)
     return answer
@@ -430,22 +378,6 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-
-
-def _devices(authority: Authority) -> list[dict[str, str]]:
-    """The devices of a household, for the table; none where one token is for all."""
-    if not isinstance(authority, Household):
-        return []
-    return [
-        {
-            "user": one.user,
-            "name": one.name,
-            "used": "never"
-            if one.last_used is None
-            else f"{datetime.fromtimestamp(one.last_used):%Y-%m-%d %H:%M}",
-        }
-        for one in authority.people.devices()
-    ]
 
 
 def _hashed(cookie: str) -> bytes:

@@ -45,7 +45,7 @@ def serve() -> None:
     from cloud_api.engine.loading import load_models
     from cloud_api.engine.models import ModelOptions
     from cloud_api.run import create_app, listen, room_for_connections
-    from cloud_api.settings import DoorLimits, ServerSettings
+    from cloud_api.settings import ConnectionLimits, ServerSettings
     from models.running.settings import EngineSettings
 
     order: dict[str, Any] = json.loads(sys.stdin.readline())
@@ -69,8 +69,8 @@ def serve() -> None:
         order["context"],
         EngineSettings(threads=order["threads"]),
     )
-    room = room_for_connections(DoorLimits().connections)
-    settings = ServerSettings(door=DoorLimits(room))
+    room = room_for_connections(ConnectionLimits().connections)
+    settings = ServerSettings(connections=ConnectionLimits(room))
     app = create_app(settings, partial(load_models, options), AnyUser())
     listener = listen("127.0.0.1", 0)
     serve_until_stdin_ends(app, listener)

@@ -1,13 +1,12 @@
-"""`specsteer-cloud restore`: who may connect, as a copy has it."""
+"""The commands over users, devices, codes for pairing, backup and restore."""
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from importlib import import_module
@@ -29,6 +28,7 @@ from cloud_api.people import (
     check_name,
     restore_backup,
     shown_time,
+    words_of,
 )
 from decoding_core.foreign_text import one_line
 from decoding_core.pairing import Invitation
@@ -37,30 +37,25 @@ from models.folders import state_folder
 
 
 def open_people() -> People:
-    """The people of the household whose server works from the state folder; raises
-    PeopleError."""
+    """The people of the state folder; raises PeopleError."""
     return People(state_folder())
 
 
 def plain_time(seconds: int | None) -> str | None:
-    """The same for programs, in UTC."""
-    if seconds is None:
-        return None
-    return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
+    """A time for programs, in UTC."""
+    return None if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%FT%TZ}"
 
 
 def plain_device(device: Device) -> dict[str, object]:
     """A device as JSON has it."""
+    times = ("created", "last_used", "expires", "revoked")
     return {
         "id": device.id,
         "user": device.user,
         "name": device.name,
         "scopes": sorted(device.scopes),
         "origin": device.origin,
-        "created": plain_time(device.created),
-        "last_used": plain_time(device.last_used),
-        "expires": plain_time(device.expires),
-        "revoked": plain_time(device.revoked),
+        **{name: plain_time(getattr(device, name)) for name in times},
     }
 
 
@@ -89,16 +84,14 @@ def users(ctx: click.Context) -> None:
 def list_users(as_json: bool) -> None:
     """List the people."""
     with open_people() as people:
-        found_users = people.users()
+        found = people.users()
     if as_json:
-        for user in found_users:
-            found = {"name": user.name, "created": plain_time(user.created)}
-            click.echo(json.dumps(found | {"devices": user.devices}))
+        for one in found:
+            line = {"name": one.name, "created": plain_time(one.created)}
+            click.echo(json.dumps(line | {"devices": one.devices}))
         return
-    echo_table(
-        ("user", "devices", "since"),
-        [(one.name, str(one.devices), shown_time(one.created)) for one in found_users],
-    )
+    rows = [(one.name, str(one.devices), shown_time(one.created)) for one in found]
+    echo_table(("user", "devices", "since"), rows)
 
 
 @users.command("add")
@@ -128,16 +121,20 @@ def remove_user(name: str, yes: bool) -> None:
     with open_people() as people:
         named = [one.name for one in people.devices() if one.user == name]
         if not yes:
-            said = ", ".join(named) or "none"
-            if not confirm(f"Remove {name} and their devices ({said})?"):
-                raise click.Abort
+            _ask(f"Remove {name} and their devices ({', '.join(named) or 'none'})?")
         gone = people.remove_user(name)
     click.echo(f"{name} is removed, with {len(gone)} devices")
 
 
+def _ask(question: str) -> None:
+    """Ask before something that cannot be undone; raises Abort."""
+    if not confirm(question):
+        raise click.Abort
+
+
 _DAY_SECONDS = 86_400
 _SHOWN_REFUSALS = 5
-_LOST = """\
+_LOST = """
 What was on {name}, and who has it now:
 
   its token      is good no more: the server refuses it and has ended its streams
@@ -173,7 +170,7 @@ def chosen_scopes(words: tuple[str, ...]) -> frozenset[Scope]:
 
 
 def expiry(people: People, days: int | None) -> int | None:
-    """When a token ends that is good for so many days."""
+    """When a token ends that is good for `days`; None: never."""
     return None if days is None else people.now + days * _DAY_SECONDS
 
 
@@ -202,19 +199,19 @@ def list_devices(revoked: bool, as_json: bool) -> None:
         for one in refusals:
             line: dict[str, Any] = {"refused_from": one.place, "times": one.times}
             line |= {"first": plain_time(one.first), "last": plain_time(one.last)}
-            line["device"] = None if one.device is None else one.device.id
+            line["device"] = one.device and one.device.id
             click.echo(json.dumps(line))
         return
     rows = []
     for device in found:
-        state = "revoked " + shown_time(device.revoked)
-        if device.revoked is None:
-            ended = not device.may_connect(now)
-            state = f"{'ended' if ended else 'until'} {shown_time(device.expires)}"
-            if device.expires is None:
-                state = "good"
-        used = shown_time(device.last_used)
-        words = " ".join(sorted(device.scopes))
+        if device.revoked is not None:
+            state = f"revoked {shown_time(device.revoked)}"
+        elif device.expires is None:
+            state = "good"
+        else:
+            word = "until" if device.may_connect(now) else "ended"
+            state = f"{word} {shown_time(device.expires)}"
+        used, words = shown_time(device.last_used), words_of(device.scopes)
         rows.append((device.user, device.name, device.id, words, used, state))
     echo_table(("user", "device", "id", "good for", "last used", "token"), rows)
     if refusals:
@@ -259,12 +256,15 @@ def rename_device(name: str, new: str, user: str | None) -> None:
     click.echo(f"{name} is called {new} now")
 
 
-def _asked(question: Callable[[str], str], name: str, user: str | None) -> None:
-    """Ask before something that cannot be undone."""
+def _shut_out(question: str, name: str, user: str | None, yes: bool) -> Device:
+    """Shut a device out once the person has said yes to `question`."""
     with open_people() as people:
-        device = people.device(name, user)
-    if not confirm(question(f"{device.name} of {device.user}")):
-        raise click.Abort
+        if not yes:
+            device = people.device(name, user)
+            _ask(question.format(f"{device.name} of {device.user}"))
+        device = people.revoke(name, user)
+    click.echo(f"{device.name} of {device.user} is shut out")
+    return device
 
 
 @devices.command("revoke")
@@ -273,11 +273,7 @@ def _asked(question: Callable[[str], str], name: str, user: str | None) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def revoke(name: str, user: str | None, yes: bool) -> None:
     """Shut a device out, for good: its token is refused, its streams end at once."""
-    if not yes:
-        _asked(lambda whose: f"Shut out {whose}?", name, user)
-    with open_people() as people:
-        device = people.revoke(name, user)
-    click.echo(f"{device.name} of {device.user} is shut out")
+    _shut_out("Shut out {}?", name, user, yes)
 
 
 @devices.command("rotate")
@@ -303,12 +299,8 @@ def rotate(name: str, user: str | None) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def lost(name: str, user: str | None, yes: bool) -> None:
     """Shut a device out that was lost or stolen, and say what else to do."""
-    if not yes:
-        _asked(lambda whose: f"Is {whose} lost? It is shut out, for good.", name, user)
-    with open_people() as people:
-        device = people.revoke(name, user)
-    click.echo(f"{device.name} of {device.user} is shut out.\n")
-    click.echo(_LOST.format(name=device.name, quoted=f"'{device.name}'"))
+    lost = _shut_out("Is {} lost? It is shut out, for good.", name, user, yes).name
+    click.echo(_LOST.format(name=lost, quoted=f"'{lost}'"))
 
 
 @devices.command("forget-refused")
@@ -321,7 +313,9 @@ def forget_refused() -> None:
 
 _REACH_SECONDS = 1.0
 _LOOK_SECONDS = 0.5
-_NOWHERE = {4: "192.0.2.1", 6: "2001:db8::1"}
+_LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 (not listened on)
+"""How this machine reaches a server that listens on all its addresses."""
+_NOWHERE = "192.0.2.1", "2001:db8::1"
 """Addresses of nobody (RFC 5737, RFC 3849), to ask the system which way it would go."""
 
 
@@ -398,8 +392,8 @@ def pair(
 def _server(
     people: People, address: str | None, *, behind_proxy: bool
 ) -> tuple[str, str]:
-    """The address that the device is given, and the fingerprint of the certificate that
-    it will see there. Raises PeopleError where no server is running."""
+    """The address of the server for the device, and the fingerprint of its certificate;
+    raises PeopleError if no server is running."""
     if behind_proxy and address:
         return address.rstrip("/"), ""
     for url, fingerprint in people.listening():
@@ -423,9 +417,7 @@ def _is_sound(address: str) -> bool:
 def _is_reached(url: str) -> bool:
     """Whether somebody listens at an address that a server noted."""
     parts = urlsplit(url)
-    host = parts.hostname or ""
-    if host in ("0.0.0.0", "::"):  # noqa: S104 (told apart, not listened on)
-        host = "127.0.0.1" if host == "0.0.0.0" else "::1"  # noqa: S104
+    host = _LOOPBACK.get(parts.hostname or "", parts.hostname)
     try:
         socket.create_connection((host, parts.port or 443), _REACH_SECONDS).close()
     except OSError:
@@ -437,21 +429,18 @@ def _from_outside(url: str) -> str:
     """The address at which other machines reach a server that listens on all of them,
     as far as this one can tell."""
     parts = urlsplit(url)
-    listened = ipaddress.ip_address(parts.hostname or "127.0.0.1")
-    if not listened.is_unspecified:
+    listened = parts.hostname or ""
+    if listened not in _LOOPBACK:
         return url
-    family = socket.AF_INET if listened.version == 4 else socket.AF_INET6
+    v6 = ":" in listened
+    family, nowhere = (socket.AF_INET6 if v6 else socket.AF_INET), _NOWHERE[v6]
     try:
         with socket.socket(family, socket.SOCK_DGRAM) as asked:
-            asked.connect((_NOWHERE[listened.version], 9))  # sends nothing
+            asked.connect((nowhere, 9))  # sends nothing
             host = asked.getsockname()[0]
     except OSError:  # this machine is on no network
-        host = "127.0.0.1" if listened.version == 4 else "::1"
-    return (
-        f"https://[{host}]:{parts.port}"
-        if ":" in host
-        else f"https://{host}:{parts.port}"
-    )
+        host = _LOOPBACK[listened]
+    return f"https://{f'[{host}]' if v6 else host}:{parts.port}"
 
 
 def _show(invitation: Invitation, name: str) -> None:
@@ -505,9 +494,7 @@ def restore(source: Path | None, yes: bool) -> None:
     folder = state_folder()
     source = source or folder / BACKUP_NAME
     if not yes:
-        asked = f"Replace who may connect by what {source} holds?"
-        if not confirm(asked):
-            raise click.Abort
+        _ask(f"Replace who may connect by what {source} holds?")
     done = restore_backup(folder, source)
     click.echo(
         f"{done.users} users and {done.devices} devices may connect; what was there "

@@ -1,4 +1,4 @@
-"""`specsteer-cloud init`: the first settings of a server."""
+"""`specsteer-cloud serve`, and `init`, which writes its first settings."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ import click
 from base.owner_only import write_whole
 from cloud_api.auth import check_token
 from cloud_api.engine.models import ModelOptions, StockAddress
-from cloud_api.settings import FILE_NAME, PREFIX, printed, read_file
-from cloud_api.settings import FILE_NAME as SETTINGS_FILE
+from cloud_api.settings import FILE_NAME, PREFIX, as_toml, printed, read_file
 from decoding_core.errors import InvalidSettingsError
 from models.command_line import Command
 from models.files import find, locate
@@ -41,7 +40,7 @@ class Serve(Command):
         """As click does it; a file that is wrong is told in one sentence."""
         if not {"--exit-with-stdin", "--help", "-h", "--help-all"} & {*args}:
             extra.setdefault("auto_envvar_prefix", PREFIX)
-            path = state_folder() / SETTINGS_FILE
+            path = state_folder() / FILE_NAME
             extra.setdefault("default_map", read_file(path, self))
         return super().make_context(info_name, args, parent, **extra)
 
@@ -250,15 +249,9 @@ def serve(ctx: click.Context, /, **options: Any) -> None:
                 )
             )
         )
-        doorway = run.Doorway(
-            options["host"],
-            options["port"],
-            options["allow_remote"],
-            options["announce"],
-            options["exit_with_stdin"],
-            options["openai"],
-        )
-        ended = run.serve(wanted, admitted, doorway)
+        names = "host", "port", "allow_remote", "announce", "exit_with_stdin", "openai"
+        where = {name: options[name] for name in names}
+        ended = run.serve(wanted, admitted, **where)
     if not ended:
         # The engine is still inside llama.cpp; unloading it now could crash.
         sys.stderr.flush()
@@ -271,93 +264,64 @@ def models_wanted(options: Mapping[str, Any]) -> ModelOptions:
     Raises:
         UsageError: options that exclude each other.
         ModelError: a file is missing or no model.
-        InvalidSettingsError: an address is none.
+        InvalidSettingsError: an address is invalid.
     """
-    generalist, base = options["generalist"], options["base"]
-    stock = _stock(
-        options["generalist_url"],
-        options["generalist_model"],
-        options["generalist_tokenizer"],
-        options["base_url"],
-        options["base_model"],
+    url, base_url = options["generalist_url"], options["base_url"]
+    generalist, base, no_base = (
+        options[name] for name in ("generalist", "base", "no_base")
     )
-    if stock and generalist:
-        raise click.UsageError("--generalist and --generalist-url exclude each other")
-    if stock and options["kv_tokens"]:
-        raise click.UsageError(
-            "--kv-tokens is for models that run here; a vLLM server has its own budget"
-        )
-    if options["base_url"] and (base or options["no_base"]):
-        raise click.UsageError("--base-url excludes --base and --no-base")
-    large, small = stock or (
-        find(generalist) if generalist else locate("generalist"),
-        None,
-    )
-    own = generalist is not None or stock is not None
+    of_url = options["generalist_model"] or options["generalist_tokenizer"] or base_url
+    wrong = {
+        "--generalist-model, --generalist-tokenizer and --base-url go with "
+        "--generalist-url": of_url and not url,
+        "--base-model goes with --base-url": options["base_model"] and not base_url,
+        "--generalist and --generalist-url exclude each other": url and generalist,
+        "--kv-tokens is for models that run here; a vLLM server has its own budget": url
+        and options["kv_tokens"],
+        "--base-url excludes --base and --no-base": base_url and (base or no_base),
+        "--base and --no-base exclude each other": base and no_base,
+    }
+    for sentence, is_so in wrong.items():
+        if is_so:
+            raise click.UsageError(sentence)
+    large: Path | StockAddress
+    small: Path | StockAddress | None = None
+    if url:
+        large = _stock(url, options["generalist_model"], KEYS[0])
+    else:
+        large = find(generalist) if generalist else locate("generalist")
+    if base_url:
+        small = _stock(base_url, options["base_model"], KEYS[1])
+    elif base:
+        small = find(base)
+    elif no_base or generalist or url:
+        said = "no base is loaded: devices run it themselves, with --base edge"
+        click.echo(said, err=True)
+    else:
+        small = locate("specialist")
+    names = ("engine", "device", "precision", "threads")
+    more = ("gpu_layers", "flash_attention", "exact")
     minutes = options["unload_after"]
     return ModelOptions(
         large,
-        small or _base(base, options["no_base"], own_generalist=own),
+        small,
         options["sessions"],
         options["context"],
-        EngineSettings(
-            engine=options["engine"],
-            device=options["device"],
-            precision=options["precision"],
-            threads=options["threads"],
-            gpu_layers=options["gpu_layers"],
-            flash_attention=options["flash_attention"],
-            exact=options["exact"],
-        ),
+        EngineSettings(**{name: options[name] for name in (*names, *more)}),
         options["generalist_tokenizer"],
         options["kv_tokens"],
         unload_seconds=60.0 * minutes if minutes else None,
     )
 
 
-def _stock(
-    url: str | None,
-    model: str | None,
-    tokenizer: Path | None,
-    base_url: str | None,
-    base_model: str | None,
-) -> tuple[StockAddress, StockAddress | None] | None:
-    """The addresses of the generalist and of the base; None where the generalist runs
-    here. Keys come from the environment, as arguments can be read by others."""
-    if url is None and (model or tokenizer or base_url):
-        raise click.UsageError(
-            "--generalist-model, --generalist-tokenizer and --base-url go with "
-            "--generalist-url"
-        )
-    if base_model and not base_url:
-        raise click.UsageError("--base-model goes with --base-url")
-    if url is None:
-        return None
+def _stock(url: str, model: str | None, key: str) -> StockAddress:
+    """A server of another kind. Its key comes from the environment, as arguments can be
+    read by others. Raises InvalidSettingsError."""
     # An HTTP client comes with it, which a server without these options never loads.
     from cloud_api.engine.stock_client import checked_url
 
-    for one in filter(None, (url, base_url)):
-        checked_url(one)
-    key, base_key = (os.environ.get(name, "") for name in KEYS)
-    large = StockAddress(url, model or "", key)
-    return large, StockAddress(
-        base_url, base_model or "", base_key
-    ) if base_url else None
-
-
-def _base(given: Path | None, no_base: bool, *, own_generalist: bool) -> Path | None:
-    """The file of the base that this server loads; None, with a note on standard error,
-    where the devices run the base."""
-    if given and no_base:
-        raise click.UsageError("--base and --no-base exclude each other")
-    if given:
-        return find(given)
-    if no_base or own_generalist:
-        click.echo(
-            "no base is loaded: devices run it themselves, with --base edge", err=True
-        )
-        return None
-    return locate("specialist")
+    checked_url(url)
+    return StockAddress(url, model or "", os.environ.get(key, ""))
 
 
 def _token_of_stdin() -> str:
@@ -394,6 +358,12 @@ _FILE = """\
 # Let other programs of the house write with the large model alone, at /openai/v1.
 # openai = false
 """
+_NEXT = """\
+The settings are in {path}.
+Next:
+  specsteer-cloud doctor       look whether all is in place
+  specsteer-cloud serve        run the server; Ctrl-C stops it
+  specsteer-cloud pair NAME    let a device in, from a second terminal"""
 
 
 @click.command("init", cls=Command)
@@ -434,31 +404,8 @@ def init(force: bool, **given: Any) -> None:
         "allow_remote": False,
     }
     lines = {
-        name: _line(name, given[name] or usual, is_set=bool(given[name]))
+        name: f"{'' if given[name] else '# '}{name} = {as_toml(given[name] or usual)}"
         for name, usual in defaults.items()
     }
-    before = path.read_bytes() if path.exists() else None
     write_whole(path, _FILE.format_map(lines).encode())
-    try:
-        read_file(path, serve)
-    except InvalidSettingsError:
-        path.unlink()
-        if before is not None:
-            write_whole(path, before)
-        raise
-    click.echo(f"The settings are in {path}.")
-    click.echo("Next:")
-    click.echo("  specsteer-cloud doctor       look whether all is in place")
-    click.echo("  specsteer-cloud serve        run the server; Ctrl-C stops it")
-    click.echo("  specsteer-cloud pair NAME    let a device in, from a second terminal")
-
-
-def _line(name: str, value: Any, *, is_set: bool) -> str:
-    if isinstance(value, bool):
-        shown = "true" if value else "false"
-    elif isinstance(value, int):
-        shown = str(value)
-    else:
-        escaped = str(value).replace("\\", "\\\\").replace('"', '\\"')
-        shown = f'"{escaped}"'
-    return f"{'' if is_set else '# '}{name} = {shown}"
+    click.echo(_NEXT.format(path=path))

@@ -14,15 +14,15 @@ import pytest
 from cloud_api import connections
 from cloud_api.connections import (
     REST_SECONDS,
-    Door,
+    ConnectionTable,
+    Peer,
     StreamConnection,
-    Visit,
     network_of,
 )
 from cloud_api.engine.scheduler import AHEAD
 from cloud_api.errors import LINES, PERIOD_SECONDS, QuotaError
 from cloud_api.run import room_for_connections
-from cloud_api.settings import DoorLimits, ServerSettings, UserLimits
+from cloud_api.settings import ConnectionLimits, ServerSettings, UserLimits
 from tests.cloud_api.cloud_fakes import (
     HEADERS,
     TOKEN,
@@ -34,139 +34,139 @@ from tests.cloud_api.cloud_fakes import (
 )
 from tests.waiting import PATIENCE, wait_until
 
-LIMITS = DoorLimits(8, header_seconds=10, body_seconds=60, unread_seconds=30)
+LIMITS = ConnectionLimits(8, header_seconds=10, body_seconds=60, unread_seconds=30)
 # So 4 strangers in all, and 1 of each network.
 
 
 class Guest:
     """A connection that notes how it was told to leave."""
 
-    def __init__(self, door, address, now=0.0, user=""):
+    def __init__(self, table, address, now=0.0, user=""):
         self.left = []
-        self.visit = Visit(address, self.left.append)
-        door.enter(self.visit, now)
+        self.peer = Peer(address, self.left.append)
+        table.enter(self.peer, now)
         if user:
-            door.recognise(self.visit, user, now)
+            table.recognise(self.peer, user, now)
 
 
 def test_the_oldest_stranger_of_a_network_makes_room_for_the_next():
-    door = Door(LIMITS)
-    first, second = Guest(door, "10.0.0.1"), Guest(door, "10.0.0.1")
+    table = ConnectionTable(LIMITS)
+    first, second = Guest(table, "10.0.0.1"), Guest(table, "10.0.0.1")
 
     assert (first.left, second.left) == ([None], [])
-    assert len(door) == 1
+    assert len(table) == 1
 
 
 def test_the_fullest_network_makes_room_for_the_others():
-    door = Door(DoorLimits(16))  # 8 strangers, 2 of each network
-    crowd = [Guest(door, "10.0.0.1") for _ in range(2)]
-    others = [Guest(door, f"10.0.1.{n}") for n in range(7)]
+    table = ConnectionTable(ConnectionLimits(16))  # 8 strangers, 2 of each network
+    crowd = [Guest(table, "10.0.0.1") for _ in range(2)]
+    others = [Guest(table, f"10.0.1.{n}") for n in range(7)]
 
     assert [one.left for one in crowd] == [[None], []]
     assert all(one.left == [] for one in others)
-    assert len(door) == 8
+    assert len(table) == 8
 
 
 def test_the_household_stays_however_many_strangers_come():
-    door = Door(LIMITS)
-    own = [Guest(door, "10.0.0.1", user=f"u{n}") for n in range(6)]
-    strangers = [Guest(door, f"10.0.1.{n}") for n in range(50)]
+    table = ConnectionTable(LIMITS)
+    own = [Guest(table, "10.0.0.1", user=f"u{n}") for n in range(6)]
+    strangers = [Guest(table, f"10.0.1.{n}") for n in range(50)]
 
     assert all(one.left == [] for one in own)
     assert [one.left for one in strangers] == [[None]] * 48 + [[]] * 2
-    assert len(door) == 8
+    assert len(table) == 8
 
 
 def test_the_last_places_are_left_to_strangers_such_as_health_checks():
     """The household is told to come back, or one that rests between two requests makes
     room, of whoever has the most."""
-    door = Door(LIMITS)
-    own = [Guest(door, "10.0.0.1", user=f"u{n % 3}") for n in range(6)]
+    table = ConnectionTable(LIMITS)
+    own = [Guest(table, "10.0.0.1", user=f"u{n % 3}") for n in range(6)]
     with pytest.raises(QuotaError) as caught:
-        Guest(door, "10.0.0.2", user="u9")
+        Guest(table, "10.0.0.2", user="u9")
 
     assert caught.value.retry_after == 5
-    assert Guest(door, "10.0.0.3").left == []
-    door.rest(own[0].visit, 3.0)
-    assert Guest(door, "10.0.0.2", user="u9").left == []
+    assert Guest(table, "10.0.0.3").left == []
+    table.rest(own[0].peer, 3.0)
+    assert Guest(table, "10.0.0.2", user="u9").left == []
     assert [one.left for one in own] == [[None]] + [[]] * 5
     # Who comes back when told so is let in, though nobody rests.
-    assert Guest(door, "10.0.0.2", now=5.0, user="u9").left == []
+    assert Guest(table, "10.0.0.2", now=5.0, user="u9").left == []
     assert own[1].left == [None]
 
 
 def test_one_user_cannot_take_all_places():
-    door = Door(LIMITS)
-    greedy = [Guest(door, "10.0.0.1", user="a") for _ in range(3)]
+    table = ConnectionTable(LIMITS)
+    greedy = [Guest(table, "10.0.0.1", user="a") for _ in range(3)]
     with pytest.raises(QuotaError):
-        Guest(door, "10.0.0.1", user="a")
-    door.rest(greedy[2].visit, 1.0)
-    Guest(door, "10.0.0.1", user="a")
+        Guest(table, "10.0.0.1", user="a")
+    table.rest(greedy[2].peer, 1.0)
+    Guest(table, "10.0.0.1", user="a")
 
     assert [one.left for one in greedy] == [[], [], [None]]
-    assert all(Guest(door, "10.0.0.2", user="b").left == [] for _ in range(3))
+    assert all(Guest(table, "10.0.0.2", user="b").left == [] for _ in range(3))
 
 
 def test_a_stage_keeps_its_deadline_while_bytes_drip_in():
-    door = Door(LIMITS)
-    guest = Guest(door, "10.0.0.1", now=0.0)
+    table = ConnectionTable(LIMITS)
+    guest = Guest(table, "10.0.0.1", now=0.0)
     for now in (3.0, 6.0, 9.0):
-        door.expect(guest.visit, "header", now)
-        door.expire(now)
+        table.expect(guest.peer, "header", now)
+        table.expire(now)
 
     assert guest.left == []
-    door.expire(10.0)
+    table.expire(10.0)
     assert guest.left == ["header"]
-    assert len(door) == 0
+    assert len(table) == 0
 
 
 def test_a_body_has_its_own_time_and_an_answer_none():
-    door = Door(LIMITS)
-    slow, fast = Guest(door, "10.0.0.1"), Guest(door, "10.0.0.2")
-    door.expect(slow.visit, "body", 8.0)
-    door.expect(fast.visit, None, 8.0)
+    table = ConnectionTable(LIMITS)
+    slow, fast = Guest(table, "10.0.0.1"), Guest(table, "10.0.0.2")
+    table.expect(slow.peer, "body", 8.0)
+    table.expect(fast.peer, None, 8.0)
 
-    door.expire(67.9)
+    table.expire(67.9)
     assert (slow.left, fast.left) == ([], [])
-    door.expire(68.0)
+    table.expire(68.0)
     assert (slow.left, fast.left) == (["body"], [])
 
 
 def test_the_next_request_has_its_own_time():
-    door = Door(LIMITS)
-    guest = Guest(door, "10.0.0.1")
-    door.rest(guest.visit, 1.0)
-    door.expire(1000.0)
-    door.expect(guest.visit, "header", 1000.0)
+    table = ConnectionTable(LIMITS)
+    guest = Guest(table, "10.0.0.1")
+    table.rest(guest.peer, 1.0)
+    table.expire(1000.0)
+    table.expect(guest.peer, "header", 1000.0)
 
-    door.expire(1009.9)
+    table.expire(1009.9)
     assert guest.left == []
-    door.expire(1010.0)
+    table.expire(1010.0)
     assert guest.left == ["header"]
 
 
 def test_an_answer_that_nobody_reads_waits_no_longer_than_that():
-    door = Door(LIMITS)
-    guest, reader = Guest(door, "10.0.0.1"), Guest(door, "10.0.0.2")
+    table = ConnectionTable(LIMITS)
+    guest, reader = Guest(table, "10.0.0.1"), Guest(table, "10.0.0.2")
     for one in (guest, reader):
-        door.expect(one.visit, None, 0.0)
-        door.unread(one.visit, 1, 5.0)
-    door.unread(reader.visit, 0, 6.0)
+        table.expect(one.peer, None, 0.0)
+        table.unread(one.peer, 1, 5.0)
+    table.unread(reader.peer, 0, 6.0)
 
-    door.expire(34.9)
+    table.expire(34.9)
     assert guest.left == []
-    door.expire(35.0)
+    table.expire(35.0)
     assert (guest.left, reader.left) == ([None], [])
 
 
 def test_a_connection_that_ended_is_forgotten():
-    door = Door(LIMITS)
-    guest = Guest(door, "10.0.0.1")
-    door.leave(guest.visit)
-    door.leave(guest.visit)
-    door.expire(99.0)
+    table = ConnectionTable(LIMITS)
+    guest = Guest(table, "10.0.0.1")
+    table.leave(guest.peer)
+    table.leave(guest.peer)
+    table.expire(99.0)
 
-    assert (guest.left, len(door)) == ([], 0)
+    assert (guest.left, len(table)) == ([], 0)
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def expire_once(server, fact):
     def expired():
         found = any(map(fact, connections_of(server)))
         if found:
-            server.app.state.door.expire(float("inf"))
+            server.app.state.connections.expire(float("inf"))
         return found
 
     wait_until(lambda: server.on_loop(expired), "the request does not begin")
@@ -233,8 +233,8 @@ def warnings(caplog):
 
 
 def test_a_socket_that_says_nothing_is_closed(warnings):
-    limits = DoorLimits(header_seconds=0.0)
-    with running(door=limits, wait=False) as server, silent(server) as (one,):
+    limits = ConnectionLimits(header_seconds=0.0)
+    with running(connections=limits, wait=False) as server, silent(server) as (one,):
         assert all_of(one) == b""
 
     assert warnings.records == []
@@ -295,7 +295,7 @@ def test_an_upgrade_that_is_never_accepted_has_the_time_of_a_header():
         server._server.config.loaded_app = hang
         with silent(server, 1, b"GET" + UPGRADE + b"\r\n") as (one,):
             wait_until(lambda: any(map(streams, connections_of(server))))
-            server.on_loop(lambda: server.app.state.door.expire(float("inf")))
+            server.on_loop(lambda: server.app.state.connections.expire(float("inf")))
             assert all_of(one) == b""
         server.on_loop(go_on.set)
 
@@ -314,7 +314,7 @@ def test_the_body_of_a_refused_request_is_not_waited_for_either():
 def test_a_second_request_that_never_ends_is_closed():
     start = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /heal"
     with running(wait=False) as server, silent(server, 1, start) as (s,):
-        expire_once(server, lambda one: one._asked and one._visit.stage == "header")
+        expire_once(server, lambda one: one._asked and one._peer.stage == "header")
         answer = all_of(s)
 
     assert answer.startswith(b"HTTP/1.1 200 ")
@@ -324,7 +324,10 @@ def test_a_second_request_that_never_ends_is_closed():
 @pytest.mark.parametrize("kind", ["http", "stream"])
 def test_who_does_not_read_the_answers_is_closed(kind):
     """As asyncio tells when its buffer is full."""
-    with running(door=DoorLimits(unread_seconds=0.0)) as server, ExitStack() as stack:
+    with (
+        running(connections=ConnectionLimits(unread_seconds=0.0)) as server,
+        ExitStack() as stack,
+    ):
         client = stack.enter_context(client_of(server))
         session_id = open_session(client)
         if kind == "stream":
@@ -339,7 +342,7 @@ def test_who_does_not_read_the_answers_is_closed(kind):
             connection.resume_writing()
 
         server.on_loop(pause_and_read_on)
-        server.on_loop(lambda: server.app.state.door.expire(float("inf")))
+        server.on_loop(lambda: server.app.state.connections.expire(float("inf")))
         assert server.on_loop(connection.transport.is_closing) is False
         server.on_loop(connection.pause_writing)
         wait_until(lambda: not connections_of(server))
@@ -347,34 +350,34 @@ def test_who_does_not_read_the_answers_is_closed(kind):
 
 def test_what_one_user_leaves_unread_is_bounded():
     """The connection that holds the most is closed; another user's stays."""
-    door = Door(replace(LIMITS, unread_bytes=100))
+    table = ConnectionTable(replace(LIMITS, unread_bytes=100))
     ana, more, ben = (
-        Guest(door, "10.0.0.1", user=user) for user in ("ana", "ana", "ben")
+        Guest(table, "10.0.0.1", user=user) for user in ("ana", "ana", "ben")
     )
-    door.unread(ana.visit, 40, 0.0)
-    door.unread(ben.visit, 90, 0.0)
-    door.unread(more.visit, 60, 0.0)
+    table.unread(ana.peer, 40, 0.0)
+    table.unread(ben.peer, 90, 0.0)
+    table.unread(more.peer, 60, 0.0)
     assert ana.left == more.left == ben.left == []
-    door.unread(ana.visit, 41, 0.0)
+    table.unread(ana.peer, 41, 0.0)
     assert (ana.left, more.left, ben.left) == ([], [None], [])
-    door.unread(ana.visit, 0, 0.0)
-    assert ana.visit.unread_deadline is None
+    table.unread(ana.peer, 0, 0.0)
+    assert ana.peer.unread_deadline is None
 
 
 def test_a_flood_of_answers_that_nobody_reads_takes_no_more_memory_than_one_may(
     monkeypatch,
 ):
     """Over HTTP, by a client that asks again and again and never reads."""
-    limits = DoorLimits(unread_bytes=300_000)
-    with running(door=limits) as server, ExitStack() as stack:
-        door, closed = server.app.state.door, []
-        turn_out = door._turn_out
+    limits = ConnectionLimits(unread_bytes=300_000)
+    with running(connections=limits) as server, ExitStack() as stack:
+        table, closed = server.app.state.connections, []
+        close = table._close
 
-        def noted(visit, stage):
-            closed.append(visit)
-            turn_out(visit, stage)
+        def noted(peer, stage):
+            closed.append(peer)
+            close(peer, stage)
 
-        monkeypatch.setattr(door, "_turn_out", noted)
+        monkeypatch.setattr(table, "_close", noted)
         # What the system itself holds for a client is little.
         server.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
         for _ in range(8):
@@ -388,7 +391,7 @@ def test_a_flood_of_answers_that_nobody_reads_takes_no_more_memory_than_one_may(
         wait_until(lambda: closed, "nobody was hung up on")
 
         def unread():
-            return sum(visit.unread for visit in door._visits)
+            return sum(peer.unread for peer in table._peers)
 
         assert 0 < server.on_loop(unread) <= limits.unread_bytes
 
@@ -403,15 +406,15 @@ def test_what_waits_for_nobody_is_never_too_slow():
         url = server.url.replace("http", "ws") + "/v1/sessions/"
         path = f"{url}{open_session(client)}/stream"
         with connect(path, additional_headers=HEADERS):
-            visits = server.app.state.door._visits
+            peers = server.app.state.connections._peers
 
             def nobody_is_waited_for():
-                known = [v for v in list(visits) if v.known]
+                known = [v for v in list(peers) if v.user]
                 resting = [v for v in known if v.resting_since is not None]
                 waited = [v for v in known if v.deadline is not None]
                 return (len(known), len(resting), len(waited)) == (2, 1, 0)
 
-            # The answer is on its way before the door is told.
+            # The answer is on its way before the table is told.
             wait_until(nobody_is_waited_for)
 
 
@@ -422,10 +425,10 @@ def test_a_connection_that_is_opened_early_is_kept():
         assert client.get("/v1/models").status_code == 200
         wait_until(lambda: len(connections_of(server)) == 1)
         (connection,) = connections_of(server)
-        visit = connection._visit
-        wait_until(lambda: visit.resting_since is not None)
-        door = server.app.state.door
-        server.on_loop(lambda: door.expire(visit.resting_since + REST_SECONDS - 1))
+        peer = connection._peer
+        wait_until(lambda: peer.resting_since is not None)
+        table = server.app.state.connections
+        server.on_loop(lambda: table.expire(peer.resting_since + REST_SECONDS - 1))
         open_session(client)
 
         assert connections_of(server) == [connection]
@@ -434,7 +437,10 @@ def test_a_connection_that_is_opened_early_is_kept():
 
 def test_strangers_never_keep_the_household_out():
     """More silent sockets than the server takes in all, and one that is known."""
-    with running(door=DoorLimits(48)) as server, client_of(server) as client:
+    with (
+        running(connections=ConnectionLimits(48)) as server,
+        client_of(server) as client,
+    ):
         session_id = open_session(client)
         with silent(server, 100) as sockets:
             assert ask("GET", server.url + "/healthz").status_code == 200
@@ -443,16 +449,16 @@ def test_strangers_never_keep_the_household_out():
             with connect(url, additional_headers=HEADERS):
                 assert ask("GET", server.url + "/healthz").status_code == 200
             all_of(sockets[0])
-            assert len(server.app.state.door) <= 48
+            assert len(server.app.state.connections) <= 48
 
 
 def test_a_user_with_too_many_connections_is_told_when_to_come_back():
     """And health checks are answered meanwhile."""
-    with running(door=DoorLimits(8)) as server, ExitStack() as stack:
+    with running(connections=ConnectionLimits(8)) as server, ExitStack() as stack:
         url = server.url.replace("http", "ws") + "/v1/sessions/"
         with client_of(server) as client:
             session_id = open_session(client)
-        wait_until(lambda: len(server.app.state.door) == 0)
+        wait_until(lambda: len(server.app.state.connections) == 0)
         for _ in range(3):
             path = f"{url}{session_id}/stream"
             stack.enter_context(connect(path, additional_headers=HEADERS))
@@ -516,7 +522,7 @@ def test_connections_stay_below_what_the_process_may_open(
 
 def test_the_limits_are_those_of_the_page():
     page = Path(__file__).parents[2].joinpath("docs", "household-server.md").read_text()
-    limits, lines = DoorLimits(), page.splitlines()
+    limits, lines = ConnectionLimits(), page.splitlines()
     words = " ".join(lines)
 
     assert f"| connections | {limits.connections} | below |" in lines
@@ -558,4 +564,4 @@ def test_the_limits_are_those_of_the_page():
 def test_a_flood_hears_whoever_sends_at_once():
     """asyncio accepts fewer at once than one network may hold."""
     accepted = connections._ACCEPTED_AT_ONCE
-    assert 2 * accepted <= DoorLimits().strangers_per_network
+    assert 2 * accepted <= ConnectionLimits().strangers_per_network

@@ -29,11 +29,11 @@ def home(tmp_path, monkeypatch):
 
 @pytest.fixture
 def started(monkeypatch):
-    """What servers would have started with: models, token, doorway."""
+    """What servers would have started with: models, token, where to listen."""
     found = []
 
-    def serve(*given):
-        found.append(given)
+    def serve(*given, **where):
+        found.append((*given, where))
         return True
 
     monkeypatch.setattr(run, "serve", serve)
@@ -53,9 +53,9 @@ def test_what_is_typed_counts_before_the_environment_and_that_before_the_file(
     done = serve("--port", "3", SPECSTEER_CLOUD_PORT="2", SPECSTEER_CLOUD_SESSIONS="5")
 
     assert done.exit_code == 0, done.output
-    ((models, admitted, doorway),) = started
-    assert (doorway.port, models.slots, models.engine.threads) == (3, 5, 3)
-    assert doorway.openai
+    ((models, admitted, where),) = started
+    assert (where["port"], models.slots, models.engine.threads) == (3, 5, 3)
+    assert where["openai"]
     assert admitted.authority.caller("of-file") == OWNER
 
 
@@ -66,7 +66,7 @@ def test_what_another_program_starts_for_itself_has_its_own_settings(home, start
     done = serve(*("--exit-with-stdin", "--token", "x"), SPECSTEER_CLOUD_PORT="2")
 
     assert done.exit_code == 0, done.output
-    assert (started[0][2].host, started[0][2].port) == ("127.0.0.1", 8765)
+    assert (started[0][2]["host"], started[0][2]["port"]) == ("127.0.0.1", 8765)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_init_writes_settings_that_a_start_takes(home, started):
     assert path.stat().st_mode & 0o777 == 0o600
     assert "specsteer-cloud pair" in done.output
     assert serve().exit_code == 0
-    assert started[0][2].port == 9001
+    assert started[0][2]["port"] == 9001
     assert started[0][0].base == locate("specialist")
     before = path.read_bytes()
     assert invoke(main, ["init"]).exit_code == 1

@@ -17,7 +17,7 @@ from cloud_api.admission import (
     make_certificate,
 )
 from cloud_api.errors import ServerError
-from cloud_api.settings import DoorLimits
+from cloud_api.settings import ConnectionLimits
 from tests.cloud_api.cloud_fakes import (
     HEADERS,
     PLAIN,
@@ -32,7 +32,7 @@ from tests.cloud_api.cloud_fakes import (
 from tests.cloud_api.people.people_fakes import certificates, secure, tls_in, trusting
 from tests.waiting import PATIENCE, Elapsed, wait_until
 
-FEW = DoorLimits(connections=32)
+FEW = ConnectionLimits(connections=32)
 GREETING = bytes.fromhex("1603010100010000fc0303")
 """The beginning of a greeting of TLS whose end never comes."""
 
@@ -40,7 +40,7 @@ GREETING = bytes.fromhex("1603010100010000fc0303")
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     tls = tls_in(tmp_path_factory.mktemp("tls"))
-    with running(tls=tls, door=FEW) as server:
+    with running(tls=tls, connections=FEW) as server:
         yield server
 
 
@@ -48,7 +48,9 @@ def server(tmp_path_factory):
 def hurried(tmp_path_factory):
     """A server that waits for no greeting."""
     tls = tls_in(tmp_path_factory.mktemp("hurried"))
-    with running(tls=tls, door=DoorLimits(header_seconds=0.0), wait=False) as server:
+    with running(
+        tls=tls, connections=ConnectionLimits(header_seconds=0.0), wait=False
+    ) as server:
         yield server
 
 
@@ -65,7 +67,7 @@ def test_both_are_answered(server):
             assert open_session(client)
             long = client.post("/v1/sessions", content=b"x" * 300_000)
             assert long.status_code == 422
-    wait_until(lambda: len(server.app.state.door) == 0, "a connection stayed")
+    wait_until(lambda: len(server.app.state.connections) == 0, "a connection stayed")
 
 
 @pytest.mark.parametrize("first", [b"", GREETING, GREETING[:1]])
@@ -77,7 +79,7 @@ def test_who_never_shakes_hands_is_hung_up_on(hurried, first):
     ):
         silent.sendall(first)
         assert silent.recv(100) == b""
-    wait_until(lambda: len(hurried.app.state.door) == 0, "a connection stayed")
+    wait_until(lambda: len(hurried.app.state.connections) == 0, "a connection stayed")
 
 
 def test_silent_greetings_keep_nobody_out(server):
@@ -86,7 +88,7 @@ def test_silent_greetings_keep_nobody_out(server):
         for _ in range(3 * FEW.connections):
             one = socket.create_connection(address_of(server), PATIENCE)
             stack.enter_context(one).sendall(GREETING)
-            assert len(server.app.state.door) <= FEW.connections
+            assert len(server.app.state.connections) <= FEW.connections
         url, verify = secure(server.url), trusting()
         with httpx.Client(base_url=url, verify=verify, timeout=PATIENCE) as client:
             assert client.get("/healthz").status_code == 200
@@ -96,7 +98,7 @@ def test_a_broken_greeting_is_hung_up_on(server):
     with socket.create_connection(address_of(server), PATIENCE) as broken:
         broken.sendall(b"\x16nonsense" * 10)
         assert broken.makefile("rb").read()[:1] in (b"\x15", b"")  # an alert
-    wait_until(lambda: len(server.app.state.door) == 0, "a connection stayed")
+    wait_until(lambda: len(server.app.state.connections) == 0, "a connection stayed")
 
 
 def test_where_only_tls_is_spoken_plain_requests_are_told_so(tmp_path):
@@ -115,7 +117,7 @@ def test_the_server_ends_while_hands_are_being_shaken(tmp_path):
     with running(tls=tls_in(tmp_path)) as server:
         silent = socket.create_connection(address_of(server), PATIENCE)
         silent.sendall(GREETING)
-        wait_until(lambda: len(server.app.state.door) == 1)
+        wait_until(lambda: len(server.app.state.connections) == 1)
     with silent, suppress(ConnectionResetError):
         assert silent.recv(1) == b""
 

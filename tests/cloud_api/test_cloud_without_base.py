@@ -121,7 +121,7 @@ def test_which_base_is_loaded(arguments, expected, tmp_path, monkeypatch):
     file.write_bytes(b"GGUF")
     seen = []
 
-    def serve(options, _secret, _doorway):
+    def serve(options, _admission, **_where):
         seen.append(options.base)
         return True
 

@@ -12,7 +12,7 @@ def started(monkeypatch):
     """The tokens that servers would have started with."""
     tokens = []
 
-    def serve(options, admission, doorway):
+    def serve(options, admission, **where):
         tokens.append(admission.authority)
         return True
 

@@ -7,7 +7,7 @@ import pytest
 from cloud_api.auth import Caller, Scope, make_token
 from cloud_api.errors import PeopleError
 from cloud_api.household import Household, WrongTokenDelay
-from cloud_api.people import People, shown_time
+from cloud_api.people import People
 from tests.cloud_api.people.people_fakes import NOW, Clock, people_in
 from tests.waiting import PATIENCE, until_true
 
@@ -129,22 +129,6 @@ def test_when_a_token_was_last_used_is_written_once_a_minute(
         household.caller(token)
         household.note()
         assert commands.device("phone").last_used == NOW + noted
-
-
-def test_the_devices_and_when_they_last_connected_are_told_from_memory(
-    household, commands
-):
-    token = commands.add_device("phone")
-    commands.add_device("gone")
-    commands.revoke("gone")
-    household.look()
-    assert [(d.name, d.last_used) for d in household.devices()] == [("phone", "never")]
-    household.caller(token)
-    ((phone,),) = [household.devices()]
-    assert (phone.user, phone.name, phone.last_used) == (
-        *("owner", "phone"),
-        shown_time(NOW),
-    )
 
 
 def test_wrong_tokens_are_told_to_the_owner(household, commands, clock):

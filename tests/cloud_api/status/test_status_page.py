@@ -8,7 +8,7 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from cloud_api.auth import OWNER, Caller, OneToken, Scope
-from cloud_api.status import COOKIE, StatusVisits, _form
+from cloud_api.status import COOKIE, StatusCookies, _form
 from tests.browsers import browser
 from tests.cloud_api.cloud_fakes import (
     TOKEN,
@@ -143,25 +143,25 @@ class Household:
 
 def test_a_cookie_ends_with_its_time_and_with_its_token():
     now, house = [0.0], Household()
-    visits = StatusVisits(house, lambda: now[0])
-    cookie = visits.enter("t")
-    assert visits.caller(cookie) == OWNER
+    cookies = StatusCookies(house, lambda: now[0])
+    cookie = cookies.enter("t")
+    assert cookies.caller(cookie) == OWNER
     house.callers["t"] = Caller("owner", "owner", frozenset({Scope.VERIFY}))
-    assert visits.caller(cookie) is None
-    assert visits.enter("t") is None
+    assert cookies.caller(cookie) is None
+    assert cookies.enter("t") is None
     house.callers["t"] = OWNER
-    assert visits.caller(cookie) == OWNER
+    assert cookies.caller(cookie) == OWNER
     now[0] = 1800.0
-    assert visits.caller(cookie) is None
+    assert cookies.caller(cookie) is None
     now[0] = 0.0
-    assert visits.caller(cookie) is None
+    assert cookies.caller(cookie) is None
 
 
 def test_there_are_never_many_cookies():
-    visits = StatusVisits(OneToken("t"))
-    cookies = [visits.enter("t") for _ in range(100)]
-    assert sum(visits.caller(one) is not None for one in cookies) == 32
-    assert visits.caller(cookies[-1]) == OWNER
+    cookies = StatusCookies(OneToken("t"))
+    made = [cookies.enter("t") for _ in range(100)]
+    assert sum(cookies.caller(one) is not None for one in made) == 32
+    assert cookies.caller(made[-1]) == OWNER
 
 
 def test_a_person_looks_at_it_in_a_browser(server, tmp_path):

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.cache import Cache
 from cloud_api.auth import stored_token
 from cloud_api.errors import ServerError
-from cloud_api.run import Doorway, _say, check_announce
+from cloud_api.run import check_announce, say_address
 from decoding_core.errors import InvalidSettingsError
 from edge_app.commands import program
 from edge_app.commands.serve import kept_key
@@ -36,7 +36,7 @@ def mode(path):
 
 
 def announce(path):
-    _say("http://127.0.0.1:1", "", Doorway("127.0.0.1", 0, False, path, False))
+    say_address("http://127.0.0.1:1", "", path)
 
 
 def write_ledger(path):
