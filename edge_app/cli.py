@@ -11,9 +11,10 @@ import click
 
 from decoding_core.errors import CloudUnreachableError, DecodingError
 from decoding_core.foreign_text import gate_output, one_line
-from edge_app.commands.terminal import STOPPED, ask_for_passphrase
-from models.command_line import LazyGroup
+from edge_app.commands.terminal import STOPPED
+from models.command_line import LazyGroup, ask_secret
 from models.folders import WRITER_VARIABLE, state_folder
+from personal_store import keys
 from personal_store.errors import StoreError, faults, is_full
 
 if TYPE_CHECKING:
@@ -51,12 +52,10 @@ class OpenGroup(LazyGroup):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Our command if there is one: entry points take 20 ms to look up."""
-        own = super().get_command(ctx, cmd_name)
-        if own is not None:
-            return own
-        for entry in entry_points(group=self.entries, name=cmd_name):
-            return _loaded(entry)
-        return None
+        if cmd_name in self.modules:
+            return super().get_command(ctx, cmd_name)
+        added = entry_points(group=self.entries, name=cmd_name)
+        return next(map(_loaded, added), None)
 
 
 def _completes() -> bool:
@@ -65,7 +64,7 @@ def _completes() -> bool:
 
 
 def entry_points(group: str, **wanted: Any) -> EntryPoints:
-    """What installed packages offer; the module that looks takes 30 ms to import."""
+    """The entry points of installed packages; importing their reader takes 30 ms."""
     from importlib import metadata
 
     return metadata.entry_points(group=group, **wanted)
@@ -75,14 +74,14 @@ def _loaded(entry: EntryPoint) -> click.Command:
     """The command of an entry point; one that cannot be loaded says so when called."""
     try:
         command = entry.load()
+        if isinstance(command, click.Command):
+            return command
         reason = f"{entry.value} is no command"
     except Exception as error:  # noqa: BLE001 (what a stranger's import may raise)
-        command, reason = None, f"{type(error).__name__}: {error}"
-    if isinstance(command, click.Command):
-        return command
+        reason = f"{type(error).__name__}: {error}"
     owner = entry.dist.name if entry.dist is not None else "somebody"
 
-    def describe() -> None:
+    def refuse() -> None:
         raise click.ClickException(
             f"the command '{entry.name}', which {owner} adds, cannot be loaded: "
             f"{' '.join(reason.split())}; install {owner} again, or without it"
@@ -90,7 +89,7 @@ def _loaded(entry: EntryPoint) -> click.Command:
 
     return click.Command(
         entry.name,
-        callback=describe,
+        callback=refuse,
         add_help_option=False,
         short_help="(cannot be loaded)",
         context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
@@ -111,9 +110,8 @@ class _Commands(OpenGroup):
     } | {"lab": "edge_app.cli:lab"}
 
     def main(self, *args: Any, **options: Any) -> Any:
-        """As click's, with nothing printed but through the gate, then and after. A
-        shell that completes is given names of ours alone, in bytes, which the gate does
-        not take."""
+        """As click's, with all output gated from then on. A shell that completes gets
+        bytes, which the gate does not take, and only names of ours."""
         if not _completes():
             gate_output()
         return super().main(*args, **options)
@@ -126,16 +124,19 @@ class _Commands(OpenGroup):
         except (DecodingError, StoreError) as error:
             raise click.ClickException(one_line(str(error))) from error
         except faults() as error:
-            what = "the disk is full: make room" if is_full(error) else f"{error}"
-            said = f"The store cannot be used: {one_line(what)}."
-            raise click.ClickException(said) from error
+            why = (
+                "the disk is full: make room"
+                if is_full(error)
+                else one_line(f"{error}")
+            )
+            raise click.ClickException(f"The store cannot be used: {why}.") from error
         except BrokenPipeError:
             raise
         except OSError as error:
-            said = (error.strerror or str(error)).lower()
+            why = (error.strerror or str(error)).lower()
             if error.filename:
-                said = f"{error.filename} cannot be used: {said}"
-            raise click.ClickException(said) from error
+                why = f"{error.filename} cannot be used: {why}"
+            raise click.ClickException(why) from error
 
 
 @click.group(
@@ -172,16 +173,17 @@ def cli(ctx: click.Context, lora: str | None, writer: str | None) -> None:
         ctx.call_on_close(lambda: os.environ.update({WRITER_VARIABLE: before}))
         os.environ[WRITER_VARIABLE] = writer  # for the processes that are started, too
         state_folder()  # refused now, if it cannot be
-    if ctx.invoked_subcommand is not None and lora is not None:
-        raise click.UsageError("--lora goes behind the command, as in write --lora")
-    if ctx.invoked_subcommand is None:
-        if not (sys.stdin.isatty() and sys.stdout.isatty()):
-            raise click.UsageError(
-                "the app needs a terminal; 'specsteer write' works without one"
-            )
-        from edge_app.commands.app import open_app  # Textual takes 0.2 s to load
+    if ctx.invoked_subcommand is not None:
+        if lora is not None:
+            raise click.UsageError("--lora goes behind the command, as in write --lora")
+        return
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise click.UsageError(
+            "the app needs a terminal; 'specsteer write' works without one"
+        )
+    from edge_app.commands.app import open_app  # Textual takes 0.2 s to load
 
-        open_app(lora)
+    open_app(lora)
 
 
 class _Lab(OpenGroup):
@@ -209,7 +211,7 @@ def main() -> None:
     """Entry point of `specsteer`."""
     os.umask(0o077)  # whatever is made, by libraries too, is for its owner alone
     _prepare_streams()
-    ask_for_passphrase()
+    keys.ask = lambda words: ask_secret(words) if sys.stdin.isatty() else ""
     try:
         # Not standalone, click returns the status of an `Exit`, and raises none.
         status: int | None = cli.main(prog_name="specsteer", standalone_mode=False)

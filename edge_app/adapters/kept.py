@@ -28,6 +28,7 @@ from base.locks import lock
 from base.owner_only import make_folder, write_whole
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.foreign_text import one_line
+from edge_app.config.settings import expanded
 from models.folders import state_folder
 from models.running.settings import ADAPTER_FILE
 
@@ -206,10 +207,7 @@ def wanted(words: str) -> Path | None:
                 f"the adapter '{words}' is not finished: 'specsteer lab adapter train' "
                 "with the same words goes on with it"
             )
-    try:
-        path = Path(words).expanduser()
-    except RuntimeError as error:
-        raise InvalidSettingsError(f"there is no such home folder: {words}") from error
+    path = expanded(words)
     if not path.exists():
         raise InvalidSettingsError(
             f"there is no adapter '{one_line(words)}': 'specsteer lab adapter list' "

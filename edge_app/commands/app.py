@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from decoding_core.errors import DecodingError, ModelError, StoppedError
-from decoding_core.foreign_text import one_line
 from edge_app import sample
 from edge_app.commands.service_config import service_config
 from edge_app.config.settings import read_settings, store_path
@@ -27,7 +25,6 @@ from edge_app.tui.app import SpecSteerApp, run_app
 from edge_app.tui.journal import JournalFolder
 from edge_app.tui.preferences import Preferences
 from models.folders import state_folder
-from models.local.finding import PullUnderWay, pulls_under_way
 from models.prompts import Request
 from personal_store import keys
 from personal_store.connection import holds_own_texts
@@ -38,23 +35,14 @@ else:
     WritingService = object  # imported by the first call
 
 LABEL = "a recorded run: no model can run here yet"
-_SILENT = 60.0
-"""Seconds without a byte after which a pull counts as stopped."""
-
-
-def writing_service(config: ServiceConfig) -> WritingService:
-    """Import and make the writing service."""
-    from edge_app.service.service import WritingService
-
-    return WritingService(config)
 
 
 class LazyService(WritingService):
     """A writing service that the first call imports and makes; `server_ended` and
     `close` make none."""
 
-    def __init__(self, make: Callable[[], WritingService]) -> None:
-        self._make = make
+    def __init__(self, configured: Callable[[], ServiceConfig]) -> None:
+        self._configured = configured
         self._making = threading.Lock()
         self._closed = threading.Event()
         self._service: WritingService | None = None
@@ -70,7 +58,9 @@ class LazyService(WritingService):
     def _made(self) -> WritingService:
         with self._making:
             if self._service is None:
-                self._service = self._make()
+                from edge_app.service import service
+
+                self._service = service.WritingService(self._configured())
                 if self._closed.is_set():
                     self._service.close()
             return self._service
@@ -92,15 +82,14 @@ class FirstRun(LazyService):
 
     def __init__(
         self,
-        make: Callable[[], WritingService],
+        configured: Callable[[], ServiceConfig],
         pace: Callable[[object], None] = by_the_clock,  # type: ignore[assignment]
     ) -> None:
-        """`make` raises ModelError if a model is missing; `pace` waits before each
-        recorded event."""
-        super().__init__(make)
+        """`configured` raises ModelError if a model is missing; `pace` waits before
+        each recorded event."""
+        super().__init__(configured)
         self._pace = pace
-        self._problem: DecodingError = ModelError("no model was loaded")
-        self._ready = False
+        self._problem: DecodingError | None = ModelError("no model was loaded")
 
     def prepare(self, **_: Any) -> str:
         """Load the models; the verifier's name, or `LABEL` if they cannot be loaded."""
@@ -111,15 +100,15 @@ class FirstRun(LazyService):
         except DecodingError as error:
             self._problem = error
             return LABEL
-        self._ready = True
+        self._problem = None
         return name
 
     def write(self, request: WriteRequest, emit: Emit, stop: threading.Event) -> None:
         """Write a text, or play the recording if its request is asked for. Raises
         DecodingError if no model can run, and nothing is recorded for this request."""
-        if not self._ready:
+        if self._problem is not None:
             self.prepare()  # what was missing may be there now
-        if self._ready:
+        if self._problem is None:
             self._made().write(request, emit, stop)
             return
         if request.brief.text.strip() != sample.REQUEST:
@@ -136,41 +125,6 @@ class FirstRun(LazyService):
         RecordedService([events], self._pace).write(request, emit, stop)
 
 
-class Arrivals:
-    """Progress of the models that another window pulls on this machine."""
-
-    def __init__(
-        self,
-        look: Callable[[], Sequence[PullUnderWay]] = pulls_under_way,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._look, self._clock = look, clock
-        self._first: dict[str, tuple[float, int]] = {}
-
-    def in_words(self) -> str:
-        """How far the first pull is, or where it stopped; empty if there is none."""
-        for pull in self._look():
-            from personal_store.import_runs import in_words  # loads the store
-
-            name = one_line(pull.repository)
-            far = f"{in_words(pull.done)} of {in_words(pull.total)}"
-            if pull.done >= pull.total:
-                return f"{name} is here, and is being checked"
-            if pull.silent > _SILENT:
-                again = f"'specsteer models pull {name}' goes on"
-                return f"the pull of {name} stopped at {far}: {again}"
-            now = self._clock()
-            since, before = self._first.setdefault(name, (now, pull.done))
-            left = ""
-            if now > since and pull.done > before:
-                seconds = (pull.total - pull.done) * (now - since)
-                seconds /= pull.done - before
-                minutes = f"about {seconds / 60:.0f} min left"
-                left = ", less than a minute left" if seconds < 60 else f", {minutes}"
-            return f"{name} is on its way: {far}{left}"
-        return ""
-
-
 def draft_journals() -> JournalFolder:
     """The drafts of this person; under the store's key once the store was opened."""
     return JournalFolder(
@@ -183,12 +137,12 @@ def open_app(lora: str | None = None) -> None:
     ends the process with the app's exit code."""
     settings = read_settings()
     configured = partial(service_config, settings, lora=lora, may_sample=True)
-    has_letters = holds_own_texts(store_path())
-    first = None if has_letters else Request(sample.REQUEST, "email", sample.RECIPIENT)
-    if has_letters:  # what is missing is said before the app opens
-        service = LazyService(partial(writing_service, configured()))
+    if holds_own_texts(store_path()):
+        config, first = configured(), None  # a missing model is said before it opens
+        service = LazyService(lambda: config)
     else:
-        service = FirstRun(lambda: writing_service(configured()))
+        first = Request(sample.REQUEST, "email", sample.RECIPIENT)
+        service = FirstRun(configured)
     app = SpecSteerApp(
         service,
         save_folder=Path.cwd(),
@@ -196,7 +150,6 @@ def open_app(lora: str | None = None) -> None:
         defaults=settings.method,
         journals=draft_journals(),
         practice_models=not (settings.specialist or settings.generalist),
-        arriving=Arrivals().in_words,
         preferences=Preferences(
             settings, options={} if lora is None else {"lora": lora}
         ),

@@ -17,25 +17,15 @@ from edge_app.commands.options import (
     found,
     outline,
     selecting,
-    which,
+    selection,
 )
 from edge_app.commands.service_config import detokenizers
-from edge_app.commands.terminal import Progress, note
+from edge_app.commands.terminal import Progress, counted, note
 from edge_app.config.settings import ledger_path, store_path
 from models.command_line import Command, confirm
 from personal_store import Store
+from personal_store.lifecycle import forgetting
 from personal_store.lifecycle.cleaning import reclean
-from personal_store.lifecycle.forgetting import (
-    DAYS,
-    UNTIDY,
-    exclude,
-    forget,
-    forget_everything,
-    in_trash,
-    is_untidy,
-    put_into_trash,
-    take_out_of_trash,
-)
 from personal_store.lifecycle.overview import outlines
 from personal_store.lifecycle.proof import Proof, unknown_files
 
@@ -54,10 +44,10 @@ def exclude_command(undo: bool, yes: bool, **options: Any) -> None:
     """
     state = "excluded" if undo else "NOT excluded"
     with Store.open(store_path()) as store:
-        ids = found(store, which(options), state)
+        ids = found(store, selection(options), state)
         what = "used again" if undo else "excluded from use"
         if agreed(store, ids, what, yes=yes):
-            exclude(store.db, ids, excluded=not undo)
+            forgetting.exclude(store.db, ids, excluded=not undo)
             click.echo(f"{len(ids):,} {what}")
 
 
@@ -78,22 +68,22 @@ def trash_command(listing: bool, back: bool, yes: bool, **options: Any) -> None:
         specsteer trash --restore 17
     """
     with Store.open(store_path()) as store:
-        if is_untidy(store.db):  # what lay here for long enough was forgotten just now
-            note(UNTIDY)
+        if forgetting.is_untidy(store.db):  # old trash was forgotten just now
+            note(forgetting.UNTIDY)
         if listing:
-            for line in outlines(store.db, in_trash(store.db)):
+            for line in outlines(store.db, forgetting.in_trash(store.db)):
                 click.echo(outline(line))
             return
         lies = "trashed_at IS NOT NULL" if back else "trashed_at IS NULL"
         done = "taken out of the trash" if back else "put into the trash"
-        ids = found(store, which(options), lies)
+        ids = found(store, selection(options), lies)
         if not agreed(store, ids, done, yes=yes):
             return
         if back:
-            take_out_of_trash(store.db, ids)
+            forgetting.take_out_of_trash(store.db, ids)
         else:
-            put_into_trash(store.db, ids)
-            done += f", to be forgotten in {DAYS} days"
+            forgetting.put_into_trash(store.db, ids)
+            done += f", to be forgotten in {forgetting.DAYS} days"
         click.echo(f"{len(ids):,} {done}")
 
 
@@ -120,7 +110,7 @@ def forget_command(everything: bool, yes: bool, **options: Any) -> None:
     """
     path = store_path()
     with Store.open(path) as store:
-        chosen = which(options, all_if_none=everything)
+        chosen = selection(options, all_if_none=everything)
         if everything and not chosen.says_nothing():
             raise click.UsageError("--everything goes with no other condition")
         ids = found(store, chosen)
@@ -130,15 +120,17 @@ def forget_command(everything: bool, yes: bool, **options: Any) -> None:
         _redact_ledger(list(texts.values()), everything=everything)
         with Progress("forgetting") as progress:
             if everything:
-                proof = forget_everything(store.db, path, progress.show)
+                proof = forgetting.forget_everything(store.db, path, progress.show)
             else:
-                proof = forget(store.db, path, ids, progress.show)
+                proof = forgetting.forget(store.db, path, ids, progress.show)
         profile = _drop_profile(path, ids)
     _offer_adapters({i: texts.get(i, "") for i in ids}, path.name, yes=yes)
-    others = (one for one in unknown_files(path) if one != profile)
-    left = tuple(f"{file} may hold a copy of them" for file in others)
-    proof = replace(proof, left=proof.left + left)
-    show_proof(proof, f"forgot {len(ids):,}; ")
+    left = [
+        f"{file} may hold a copy of them"
+        for file in unknown_files(path)
+        if file != profile
+    ]
+    show_proof(replace(proof, left=(*proof.left, *left)), f"forgot {len(ids):,}; ")
 
 
 def show_proof(proof: Proof, done: str) -> None:
@@ -154,8 +146,8 @@ def show_proof(proof: Proof, done: str) -> None:
 
 
 def _redact_ledger(texts: Sequence[str], *, everything: bool) -> None:
-    """Take out of the ledger what quotes forgotten texts, or all that was said; what
-    cannot be found, and what the server has, is told."""
+    """Take out of the ledger what quotes forgotten texts, or all words, and say what
+    that does not reach."""
     path = ledger_path()
     if not path.exists():
         return
@@ -177,8 +169,7 @@ def _redact_ledger(texts: Sequence[str], *, everything: bool) -> None:
                 lines |= quoting(own, runs, detokenize)
     if lines:
         redact(path, lines, store_path())
-    count = f"{len(lines):,} messages" if len(lines) != 1 else "1 message"
-    done = f"what {count} of the ledger said is taken out"
+    done = f"what {counted(len(lines), 'message')} of the ledger said is taken out"
     note(
         f"{done if lines else 'no message of the ledger quotes them'}; words of theirs "
         f"that stand in the ledger otherwise, or fewer than {RUN} in a row, are not "
@@ -187,22 +178,14 @@ def _redact_ledger(texts: Sequence[str], *, everything: bool) -> None:
 
 
 def _offer_adapters(forgotten: Mapping[int, str], store: str, *, yes: bool) -> None:
-    """Adapters that were trained on forgotten texts may hold what those said: offer to
-    delete them, or say how. What is left of the texts in those that stay is how many
-    they were."""
+    """Offer to delete the adapters that may hold what forgotten texts said, or say how;
+    those that stay name these texts no more."""
     for adapter, held in that_may_hold(forgotten, store):
-        about = adapter.about
-        if about is None:
-            words = (
-                f"the adapter '{adapter.name}' cannot be read, and may hold any text"
-            )
-        else:
-            texts = "1 of them" if len(held) == 1 else f"{len(held):,} of them"
-            words = (
-                f"the adapter '{adapter.name}' was trained on {texts}, and may hold "
-            )
-            words += "what they say"
+        about, words = adapter.about, "cannot be read, and may hold any text"
+        if about is not None:
+            words = f"was trained on {len(held):,} of them, and may hold what they say"
             adapter.keep(without(about, held))
+        words = f"the adapter '{adapter.name}' {words}"
         if yes or not sys.stdin.isatty():
             note(f"{words}: 'specsteer lab adapter remove {adapter.name}' deletes it")
         elif confirm(f"{words}. Delete it?"):
@@ -212,7 +195,7 @@ def _offer_adapters(forgotten: Mapping[int, str], store: str, *, yes: bool) -> N
 
 def _drop_profile(path: Path, ids: Sequence[int]) -> Path:
     """Delete a profile that was written from one of the texts, as it may quote it;
-    returns where profiles lie."""
+    returns its path."""
     from edge_app.service.profiles import profile_path, read_profile  # llama.cpp: 0.2 s
 
     kept = profile_path(path)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
 
 from base.extras import how_to_install
 from decoding_core.foreign_text import one_line
-from edge_app.commands.terminal import Progress, note
+from edge_app.commands.terminal import Progress, is_interactive, note
 from edge_app.config.settings import store_path
 from edge_app.service.import_plan import (
     AUTO,
@@ -23,12 +23,7 @@ from edge_app.service.import_plan import (
 )
 from models.command_line import Command, ask_secret, confirm
 from personal_store import ImportReport, Store, discovery, importers
-from personal_store.discovery import (
-    Discovery,
-    discover,
-    discover_in,
-    may_hold_text,
-)
+from personal_store.discovery import Discovery, discover, discover_in, may_hold_text
 from personal_store.errors import SourceError
 from personal_store.files.files import Source
 from personal_store.files.sources import Selection, everything, only, opened
@@ -63,6 +58,16 @@ Where each service hides its export: docs/importing.md.
 """
 
 
+def _columns(_: object, __: object, given: Iterable[str]) -> dict[str, str]:
+    """The columns of --map by their fields; raises UsageError for anything else."""
+    columns = {}
+    for item in given:
+        name, found, columns[name] = item.partition("=")
+        if not found:
+            raise click.UsageError(f"--map takes FIELD=COLUMN, not '{item}'")
+    return columns
+
+
 @click.command("import", cls=Command, help=_HELP)
 @click.argument("kind", metavar="KIND")
 @click.argument("path", required=False, type=click.Path(path_type=Path, readable=False))
@@ -77,6 +82,7 @@ Where each service hides its export: docs/importing.md.
     "mapping",
     multiple=True,
     metavar="FIELD=COLUMN",
+    callback=_columns,
     help="For csv and jsonl, such as text=Body; repeatable. It is remembered for "
     "files with the same columns. For lamp, user=ID takes one of its users.",
 )
@@ -97,7 +103,7 @@ def import_command(
     kind: str,
     path: Path | None,
     me: tuple[str, ...],
-    mapping: tuple[str, ...],
+    mapping: Mapping[str, str],
     server: str | None,
     folder: str,
     mine: bool,
@@ -106,12 +112,6 @@ def import_command(
     watch: bool,
 ) -> None:
     """Choose between the ways to import."""
-    columns = {}
-    for item in mapping:
-        name, found, column = item.partition("=")
-        if not found:
-            raise click.UsageError(f"--map takes FIELD=COLUMN, not '{item}'")
-        columns[name] = column
     if path is None and (kind != AUTO or watch):
         raise click.UsageError("Missing argument 'PATH': a file or folder to import.")
     # Names are for chats; elsewhere what has no @ is a slip of the keyboard.
@@ -128,7 +128,7 @@ def import_command(
             if path is None:
                 _go_on(store, agreed=agreed)
                 return
-            asked = Unfinished(kind, path.absolute(), me, columns, mine)
+            asked = Unfinished(kind, path.absolute(), me, mapping, mine)
             if server is not None:
                 _import_sent_folder(store, str(path), server, folder, me)
             elif watch:
@@ -165,9 +165,7 @@ def _import(
             show_report(outcome, indent="  ")
 
         report = import_noted(
-            store,
-            asked,
-            progress.show,
+            *(store, asked, progress.show),
             again=again,
             discovery=discovery,
             on_kind=on_kind,
@@ -195,7 +193,7 @@ def _import_everything(
         if not discovery.unsigned:
             hint = "'specsteer import --help' lists the kinds that can be named"
         raise SourceError(f"Nothing in {path} can be imported by itself: {hint}.")
-    if not (agreed or _is_terminal()):
+    if not (agreed or is_interactive()):
         click.echo(
             "Nothing is imported yet: add --yes to import this, or name one kind, as "
             f"in 'specsteer import KIND {path}'."
@@ -226,7 +224,7 @@ def _go_on(store: Store, *, agreed: bool) -> None:
             dismiss(store, asked)
             continue
         click.echo(words)
-        if not (agreed or _is_terminal()):
+        if not (agreed or is_interactive()):
             click.echo("Nothing is imported yet: add --yes to go on with it.")
             return
         if not agreed and not confirm("Go on with it?", default=True):
@@ -287,13 +285,11 @@ def _watch(store: Store, path: Path, asked: Unfinished, *, again: bool) -> None:
     reports: list[ImportReport] = []
     rounds = discovery.settled(path)
     note(f"watching {path}; Ctrl-C ends it")
-    while (files := _next(rounds)) is not None:
-        try:
+    try:
+        while (files := _next(rounds)) is not None:
             _import_changed(store, path, files, asked, reports, again=again)
-        except KeyboardInterrupt:
-            click.echo(joined(reports).summary())
-            raise
-    click.echo(joined(reports).summary())
+    finally:
+        click.echo(joined(reports).summary())
 
 
 def _next(rounds: Iterator[list[Source]]) -> list[Source] | None:
@@ -322,10 +318,8 @@ def _import_changed(
         _import(store, asked, found, again=again, reports=reports)
         return
     # Of a folder, only what has changed is shown to the importer.
-    chosen: AbstractContextManager[Selection | None] = (
-        nullcontext(None) if path.is_file() else only(Selection(changed))
-    )
-    with chosen as selection:
+    selection = None if path.is_file() else Selection(changed)
+    with nullcontext() if selection is None else only(selection):
         try:
             report = _import(store, asked, again=again, reports=reports)
             note(report.summary())
@@ -345,7 +339,3 @@ def show_report(report: ImportReport, indent: str = "") -> None:
         lines.append(report.details())
     for line in lines:
         note(indent + one_line(line))
-
-
-def _is_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stderr.isatty()

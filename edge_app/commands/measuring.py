@@ -32,6 +32,7 @@ from edge_app.config.settings import (
     read_settings,
     sample_store_path,
     store_path,
+    write_settings,
 )
 from edge_app.retrieval import personalisation
 from models.command_line import Command
@@ -44,18 +45,26 @@ if TYPE_CHECKING:
 
 _OWN_TEXTS = 10
 """How many of each kind are held out of one's own store."""
-_STRENGTHS = "0.25,0.5,0.75,1,1.5,2"
-_THRESHOLDS = "1,0.5,0.2,0.1,0.05,0.01"
+_STRENGTHS, _THRESHOLDS = "0.25,0.5,0.75,1,1.5,2", "1,0.5,0.2,0.1,0.05,0.01"
 _COUNT = click.IntRange(1)
 
 
 def _numbers(name: str, several: str, usual: str) -> Callable[[Any], Any]:
-    """An option of numbers, repeatable or with commas."""
+    """A repeatable option of numbers that takes commas; each number once, in order."""
+
+    def read(_: object, __: object, words: Sequence[str]) -> tuple[float, ...]:
+        try:
+            every = ",".join(words or (usual,)).split(",")
+            return tuple(sorted({float(word) for word in every}))
+        except ValueError as error:
+            raise click.UsageError(f"--{name} takes numbers such as 0.5,1") from error
+
     return click.option(
         f"--{name}",
         f"{name}s",
         multiple=True,
         metavar="NUMBERS",
+        callback=read,
         help=f"{several}; repeatable, or with commas. {usual}",
     )
 
@@ -101,7 +110,7 @@ _measured = options.with_options(
     options.lora,
     click.option("--generalist", type=click.Path(path_type=Path), help="A GGUF file."),
 )
-"""Gives a command the options that say what is measured, with which models."""
+"""Gives a command the options for the texts, the models and the prompts."""
 
 
 @dataclass(slots=True)
@@ -112,7 +121,7 @@ class Result:
     crowded: int = 0
     """Texts whose request left no room for them."""
     of: int = 0
-    """How many there were to measure."""
+    """How many texts there were."""
     models: dict[str, Path] = field(default_factory=dict)
 
     @property
@@ -153,8 +162,7 @@ def evaluate_command(paths: tuple[Path, ...], **chosen: Any) -> None:
         raise click.UsageError("--wide and --markdown exclude each other")
     _check(paths, chosen)
     settings = read_settings()
-    strengths = numbers_of("--strength", chosen["strengths"] or (_STRENGTHS,))
-    how = _measuring(chosen, settings, strengths)
+    how = _measuring(chosen, settings, chosen["strengths"])
     result = _measure(paths, chosen, settings, how)
     if result.measured:
         _show(result, how, paths, chosen)
@@ -209,13 +217,13 @@ def tune_command(paths: tuple[Path, ...], **chosen: Any) -> None:
     _check(paths, chosen)
     settings = read_settings()
     now = settings.method
-    strengths = numbers_of("--strength", chosen["strengths"] or (_STRENGTHS,))
-    thresholds = numbers_of("--threshold", chosen["thresholds"] or (_THRESHOLDS,))
-    for threshold in thresholds:
+    for threshold in chosen["thresholds"]:
         MethodSettings(threshold=threshold)  # checks it
     how = replace(
-        _measuring(chosen, settings, tuple(sorted({*strengths, now.strength}))),
-        thresholds=tuple(sorted({*thresholds, _threshold(now)}, reverse=True)),
+        _measuring(chosen, settings, sorted({*chosen["strengths"], now.strength})),
+        thresholds=tuple(
+            sorted({*chosen["thresholds"], _threshold(now)}, reverse=True)
+        ),
     )
     result = _measure(paths, chosen, settings, how)
     if result.measured:
@@ -232,7 +240,6 @@ def _threshold(now: MethodSettings) -> float:
 def _conclude(
     result: Result, how: Measuring, now: MethodSettings, chosen: dict[str, Any]
 ) -> None:
-    from edge_app.config.settings import write_settings
     from edge_app.evaluation import tables
     from edge_app.evaluation.figures import tune
 
@@ -265,12 +272,8 @@ def _conclude(
 def _print(found: Tuned, *, automatic: bool) -> None:
     from edge_app.evaluation import tables
 
-    width, full = shutil.get_terminal_size().columns, "█"
-    try:
-        full.encode(sys.stdout.encoding or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        full = "#"
-    look = full, lambda bar: styled(bar, CYAN) if may_style() else bar
+    width = shutil.get_terminal_size().columns
+    look = "#", lambda bar: styled(bar, CYAN) if may_style() else bar
     for curve in (found.strength, found.threshold):
         echo_ours(tables.curve_table(curve, width, *look) + "\n")
     for sentence in tables.choice_in_words(found, automatic=automatic):
@@ -286,18 +289,10 @@ def _check(paths: tuple[Path, ...], chosen: dict[str, Any]) -> None:
         raise InvalidSettingsError(f"there is no folder {file.parent} for {file.name}")
 
 
-def numbers_of(option: str, words: Sequence[str]) -> tuple[float, ...]:
-    """The numbers of a repeatable option that takes commas, each once, in order."""
-    try:
-        return tuple(sorted({float(word) for word in ",".join(words).split(",")}))
-    except ValueError as error:
-        raise click.UsageError(f"{option} takes numbers such as 0.5,1") from error
-
-
 def _measuring(
     chosen: dict[str, Any], settings: Settings, strengths: Sequence[float]
 ) -> Measuring:
-    """What is measured of each text; raises InvalidSettingsError for what cannot be."""
+    """What is measured of each text; raises InvalidSettingsError for a wrong value."""
     # llama.cpp takes 0.2 s to load, which --help does without.
     from edge_app.evaluation.pair import Measuring
     from edge_app.retrieval.context import PASSAGES
@@ -306,10 +301,9 @@ def _measuring(
         MethodSettings(strength=strength)  # checks it
     reads = chosen["personalisation"] or settings.personalisation
     personalisation.build(reads)
-    passages = chosen["passages"]
     return Measuring(
         strengths=tuple(strengths),
-        passages=PASSAGES if passages is None else passages,
+        passages=PASSAGES if chosen["passages"] is None else chosen["passages"],
         max_tokens=chosen["max_tokens"],
         personalisation=reads,
         seed=chosen["seed"],
@@ -326,9 +320,11 @@ def _measure(
 
     with ExitStack() as opened:
         stop = opened.enter_context(stoppable())
-        cases = cases_of(opened, paths, **_of_cases(chosen))
+        names = ("sample", "users", "queries", "synthetic", "seed")
+        of_cases = {name: chosen[name] for name in names if name in chosen}
+        cases = cases_of(opened, paths, **of_cases)
         models = config_of(settings, {**chosen, "server": "", "sample": False})
-        _say_what_was_learnt(cases, models)
+        _warn_of_learnt_texts(cases, models)
         reranker = None
         if models.reranker is not None:
             reranker = load_reranker(models.reranker, models.engine)
@@ -357,16 +353,10 @@ def _measure(
             "notes leave no room for the text; a lower --max-tokens makes some"
         )
     if not result.complete:
-        done = len(result.measured)
-        note(f"stopped after {done} of {result.of} texts")
+        note(f"stopped after {len(result.measured)} of {result.of} texts")
     if result.crowded and result.crowded == result.of:
         raise ContextFullError("no text was measured")
     return result
-
-
-def _of_cases(chosen: dict[str, Any]) -> dict[str, Any]:
-    names = ("sample", "users", "queries", "synthetic", "seed")
-    return {name: chosen[name] for name in names if name in chosen}
 
 
 def cases_of(
@@ -379,20 +369,14 @@ def cases_of(
     synthetic: int | None = None,
     seed: int = 0,
 ) -> list[Case]:
-    """What is to be measured; a store stays open for the histories in it."""
-    from edge_app.evaluation.cases import (
-        SAMPLE,
-        YOURS,
-        held_out,
-        read_files,
-        unseen_cases,
-    )
+    """The texts to measure; the store of the histories in it is closed by `opened`."""
+    from edge_app.evaluation import cases as of
 
     cases: list[Case] = []
     if paths:
-        cases += read_files(paths, users, queries or 1)
+        cases += of.read_files(paths, users, queries or 1)
     if synthetic:
-        cases += unseen_cases(synthetic, seed)
+        cases += of.unseen_cases(synthetic, seed)
     if cases:
         return cases
     store = opened.enter_context(options.opened_store(sample))
@@ -401,23 +385,19 @@ def cases_of(
             "there is no history yet; 'specsteer import --help' says how to give it, "
             "and --sample measures the sample letters"
         )
-    return held_out(store, queries or _OWN_TEXTS, SAMPLE if sample else YOURS)
+    return of.held_out(store, queries or _OWN_TEXTS, of.SAMPLE if sample else of.YOURS)
 
 
-def _say_what_was_learnt(cases: Sequence[Case], models: ServiceConfig) -> None:
+def _warn_of_learnt_texts(cases: Sequence[Case], models: ServiceConfig) -> None:
     """Say on stderr how many of one's own texts the adapter was trained on."""
     from edge_app.evaluation.cases import SAMPLE, YOURS
 
     kept = None if models.adapter is None else kept_at(models.adapter.path)
     if kept is None or kept.about is None:
         return
-    about = kept.about
-    group = {store_path().name: YOURS, sample_store_path().name: SAMPLE}.get(
-        about.store
-    )
-    learnt = sum(
-        case.group == group and int(case.name) in about.texts for case in cases
-    )
+    texts, groups = kept.about.texts, {store_path().name: YOURS}
+    group = (groups | {sample_store_path().name: SAMPLE}).get(kept.about.store)
+    learnt = sum(case.group == group and int(case.name) in texts for case in cases)
     if learnt:
         note(
             f"the adapter {kept.name} was trained on {learnt} of these "

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import replace
+from dataclasses import asdict, replace
+from math import exp
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from decoding_core.errors import (
+    ContextFullError,
     InvalidSettingsError,
     ModelError,
     VocabularyMismatchError,
@@ -18,36 +21,19 @@ from decoding_core.errors import (
 from decoding_core.foreign_text import one_line
 from decoding_core.pairing import read_invitation
 from edge_app.commands import options
-from edge_app.commands.models_output import (
-    check_as_object,
-    echo_catalogue,
-    echo_check,
-    echo_local,
-    echo_recommendation,
-    fitting_pairs,
-    gigabytes,
-    list_as_object,
-)
 from edge_app.commands.options import assume_yes, complete_models, confirmed
 from edge_app.commands.terminal import Progress, echo_json, note, stoppable
+from edge_app.config import settings as settings_file
 from edge_app.config.sealed import read_file
-from edge_app.config.settings import (
-    SETTINGS,
-    TOKEN_VARIABLE,
-    check_settings,
-    ledger_path,
-    read_paired,
-    read_settings,
-    remove_paired,
-    settings_path,
-    store_path,
-    write_paired,
-)
+from edge_app.config.settings import ledger_path, read_settings, store_path
 from edge_app.privacy.ledger import Ledger
 from models.command_line import Command, Group
-from models.files import HubModel, cards, hub_models
+from models.files import HubModel, KnownPair, cards, hub_models, known_pairs
 from models.folders import state_folder
 from models.local.describing import (
+    LONGEST_TEXT,
+    TEXTS_OF_A_SERVER,
+    MachineMemory,
     ModelDescription,
     describe,
     first_difference,
@@ -64,14 +50,23 @@ from models.local.finding import (
     remove_pulled,
     resolve,
 )
+from models.running.settings import usable_cores
 
 if TYPE_CHECKING:
+    from edge_app.evaluation.figures import PairCheck
     from models.local.pulling import Offer
 
+_Described = Sequence[tuple[FoundModel, ModelDescription]]
+_Pair = tuple[ModelDescription, ModelDescription]
 _PAIR = options.with_options(
     click.argument("small", metavar="SMALL", shell_complete=complete_models),
     click.argument("large", metavar="LARGE", shell_complete=complete_models),
 )
+_GIGABYTES_A_CORE = 0.65
+"""Weights of a checker that a core reads in about a tenth of a second, which is what a
+block then takes at the least."""
+_MUCH_LARGER = 1.5
+"""How many times the small model's file the large one's is in a pair that is shown."""
 
 
 @click.group("models", cls=Group)
@@ -144,8 +139,7 @@ def check(small: str, large: str, sample: bool, seconds: float, as_json: bool) -
     """
     paths = resolve(small, "specialist"), resolve(large, "generalist")
     described = _compared(*paths)
-    for path in paths:
-        _check_pulled(path)
+    _check_pulled(*paths)
     settings = read_settings()
     from edge_app.evaluation.figures import check_pair
     from edge_app.evaluation.pair import Measuring, Pair
@@ -166,11 +160,16 @@ def check(small: str, large: str, sample: bool, seconds: float, as_json: bool) -
         )
         with Progress("measuring") as progress:
             found = check_pair(pair, cases, how, seconds, stop, progress.show)
-    shown = described, found, how.thresholds[0], whose
-    if as_json:
-        echo_json(check_as_object(*shown), indent=1)
-    else:
-        echo_check(*shown)
+    if not as_json:
+        echo_check(described, found, how.thresholds[0], whose)
+        return
+    body = {
+        "models": [asdict(one) for one in described],
+        "memory": _memory(pair_memory(*described)),
+        "texts": whose,
+        "threshold": how.thresholds[0],
+    }
+    echo_json(body | asdict(found), indent=1)
 
 
 @models_command.command("pull")
@@ -222,8 +221,6 @@ def pull(names: tuple[str, ...], yes: bool) -> None:
 @click.option("--force", is_flag=True, help="Also a pair that does not fit.")
 def use(small: str, large: str, force: bool) -> None:
     """Write a pair into settings.toml; comments and other lines stay."""
-    from edge_app.config.settings import write_settings
-
     paths = resolve(small, "specialist"), resolve(large, "generalist")
     try:
         described = _compared(*paths)
@@ -235,15 +232,16 @@ def use(small: str, large: str, force: bool) -> None:
                 f"the pair takes about {gigabytes(needed)}, and this machine has "
                 f"{gigabytes(memory.total)}"
             )
-        for path in paths:
-            _check_pulled(path)
+        _check_pulled(*paths)
     except (VocabularyMismatchError, InvalidSettingsError) as error:
         if not force:
             raise type(error)(f"{error}; --force writes it all the same") from error
         note(f"warning: {one_line(str(error))}")
     embedded = {card.path for card in cards()}
     specialist, generalist = ("" if p in embedded else str(p) for p in paths)
-    written = write_settings({"specialist": specialist, "generalist": generalist})
+    written = settings_file.write_settings(
+        {"specialist": specialist, "generalist": generalist}
+    )
     click.echo(f"written to {written}: specialist = {small}, generalist = {large}")
     server = read_settings().server
     if server:
@@ -273,21 +271,22 @@ def remove(name: str, yes: bool) -> None:
     click.echo(f"removed {path}: {gigabytes(remove_pulled(path))} are free")
 
 
-def _compared(small: Path, large: Path) -> tuple[ModelDescription, ModelDescription]:
-    """What both say of themselves; raises VocabularyMismatchError with the first token
-    that differs if they are no pair."""
-    one, other = describe(small), describe(large)
-    if one.vocabulary_id != other.vocabulary_id:
+def _compared(small: Path, large: Path) -> _Pair:
+    """The descriptions of both; raises VocabularyMismatchError that names the first
+    token that differs if they have two vocabularies."""
+    pair = describe(small), describe(large)
+    if pair[0].vocabulary_id != pair[1].vocabulary_id:
         raise VocabularyMismatchError(
             f"{small} and {large} have different vocabularies: "
             f"{first_difference(small, large)}; choose two models of one family"
         )
-    return one, other
+    return pair
 
 
-def _check_pulled(path: Path) -> None:
-    with Progress("comparing the checksum", in_bytes=True) as progress:
-        check_pulled(path, progress.show)
+def _check_pulled(*paths: Path) -> None:
+    for path in paths:
+        with Progress("comparing the checksum", in_bytes=True) as progress:
+            check_pulled(path, progress.show)
 
 
 def _texts(opened: ExitStack, *, sample: bool) -> tuple[Any, str]:
@@ -325,6 +324,225 @@ def _offer(name: str, known: HubModel | None) -> Offer:
         ) from error
 
 
+def fitting_pairs(described: _Described) -> list[tuple[FoundModel, FoundModel, int]]:
+    """Pairs of one vocabulary, the larger by half at least, with the bytes that they
+    take on one machine; a file that lies at several places counts once."""
+    files: dict[Path, tuple[FoundModel, ModelDescription]] = {}
+    for one, about in described:
+        files.setdefault(about.path.resolve(), (one, about))
+    ordered = sorted(files.values(), key=lambda pair: pair[1].file_bytes)
+    return [
+        (small, large, pair_memory(of_small, of_large))
+        for at, (small, of_small) in enumerate(ordered)
+        for large, of_large in ordered[at + 1 :]
+        if of_small.vocabulary_id == of_large.vocabulary_id
+        and of_large.file_bytes >= _MUCH_LARGER * of_small.file_bytes
+    ]
+
+
+def echo_local(
+    described: _Described, pairs: Sequence[tuple[FoundModel, FoundModel, int]]
+) -> None:
+    """Show tables of the models on this machine, and of the pairs among them."""
+    rows = [["on this machine", "family", "size", "kind", "file", "reads", "template"]]
+    for one, about in described:
+        reads = f"{about.context_length:,}" if about.context_length else ""
+        template = "yes" if about.has_template else "none"
+        named = [one.name, about.family, about.size_label, about.quantisation]
+        rows.append([*named, gigabytes(about.file_bytes), reads, template])
+    _echo_table(rows)
+    memory = machine_memory()
+    rows = [["small and large of one vocabulary", "memory", ""]]
+    for small, large, needed in pairs:
+        name = f"{small.name}  {large.name}"
+        rows.append([name, gigabytes(needed), memory.fit(needed) or ""])
+    click.echo()
+    _echo_table(rows)
+    if memory.total:
+        click.echo(
+            f"memory of this machine: {gigabytes(memory.total)}, "
+            f"{gigabytes(memory.available)} of it not used now"
+        )
+
+
+def echo_catalogue() -> None:
+    """Show tables of the models and pairs that the catalogue names."""
+    rows = [["catalogue", "size", "kind", "file", "licence", "name", "here"]]
+    for one in hub_models():
+        size = f"{one.gigabytes:.2f} GB"
+        named = [one.name, one.size, one.quantisation, size, one.licence, one.names]
+        rows.append([*named, "yes" if _is_here(one) else ""])
+    click.echo()
+    _echo_table(rows)
+    rows, notes = [["pairs of the catalogue", "download", "memory", ""]], [""]
+    memory = machine_memory()
+    for pair in known_pairs():
+        needed, lacks = catalogue_memory(pair), download_bytes(pair)
+        name = f"{pair.specialist}  {pair.generalist}"
+        size = gigabytes(lacks) if lacks else "here"
+        rows.append([name, size, gigabytes(needed), memory.fit(needed) or ""])
+        notes.append(pair.note)
+    click.echo()
+    _echo_table(rows, notes)
+    click.echo(
+        "\n'seen': public pages of others name repository and file so. None was "
+        "checked\nwith the hub; 'specsteer models pull' says if one is not there."
+    )
+
+
+def recommended_pair(memory: MachineMemory, cores: int) -> KnownPair | None:
+    """The pair of the catalogue with the largest checker that fits into the unused
+    memory and that this number of cores reads fast enough; None if only the pair that
+    comes with the program does."""
+    fitting = {
+        pair: large.gigabytes
+        for pair in known_pairs()
+        for _, large in [_models_of(pair)]
+        if memory.fit(catalogue_memory(pair)) == "fits"
+        and large.gigabytes <= _GIGABYTES_A_CORE * cores
+    }
+    return max(fitting, key=lambda pair: fitting[pair], default=None)
+
+
+def echo_recommendation() -> None:
+    """Show the pair for this machine, and how to get it."""
+    memory, cores = machine_memory(), usable_cores()
+    found = recommended_pair(memory, cores)
+    machine = f"this machine ({gigabytes(memory.total)} of memory, {cores} cores)"
+    if found is None:
+        click.echo(f"for {machine}: the pair that came with SpecSteer\n")
+        return
+    names = f"{found.specialist} {found.generalist}"
+    lacks = download_bytes(found)
+    size = f"a download of {gigabytes(lacks)}" if lacks else "here already"
+    click.echo(f"for {machine}: {names}, {size}")
+    for command in ("pull", "use") if lacks else ("use",):
+        click.echo(f"    specsteer models {command} {names}")
+    click.echo()
+
+
+def _models_of(pair: KnownPair) -> tuple[HubModel, HubModel]:
+    known = {one.name: one for one in hub_models()}
+    return known[pair.specialist], known[pair.generalist]
+
+
+def _is_here(model: HubModel) -> bool:
+    return (folder_of(model.repository) / model.file).is_file()
+
+
+def download_bytes(pair: KnownPair) -> int:
+    """About how many bytes of a pair's files are not on this machine."""
+    lacking = (one for one in _models_of(pair) if not _is_here(one))
+    return sum(int(one.gigabytes * 1e9) for one in lacking)
+
+
+def catalogue_memory(pair: KnownPair) -> int:
+    """About how many bytes a pair of the catalogue takes on one machine, counted as by
+    `pair_memory`."""
+    small, large = _models_of(pair)
+    texts = TEXTS_OF_A_SERVER
+    return small.memory(LONGEST_TEXT, 1 + texts) + large.memory(LONGEST_TEXT, texts)
+
+
+def echo_check(
+    described: _Pair, found: PairCheck, threshold: float, whose: str
+) -> None:
+    """Show what a check found; raises ContextFullError if it measured no text."""
+    small, _ = described
+    needed, memory = pair_memory(*described), machine_memory()
+    size, number = small.vocabulary_size, small.vocabulary_id[:8]
+    plain = "none in the small one: a plain one is used"
+    click.echo(f"vocabulary  one, of {size:,} tokens ({number})")
+    click.echo(f"template    {'yes' if small.has_template else plain}")
+    click.echo(f"memory      {gigabytes(needed)}, {memory.fit(needed) or 'not known'}")
+    rows = [["speed", "prompt, tokens/s", "one by one, tokens/s", "block of 9, ms"]]
+    speeds = zip(described, (found.specialist, found.generalist), strict=True)
+    for about, speed in speeds:
+        block = f"{1000 * speed.block:.0f}"
+        rows.append([about.name, f"{speed.prompt:.0f}", f"{speed.step:.1f}", block])
+    click.echo()
+    _echo_table(rows)
+    click.echo()
+    worth = found.worth
+    if worth is None:
+        raise ContextFullError(
+            f"no text was measured in {found.seconds:.0f} s; --seconds gives more time"
+        )
+    click.echo(
+        f"on {worth.texts} of {whose}, {worth.tokens} tokens, {found.seconds:.0f} s; "
+        "in brackets 95 % intervals"
+    )
+    kept = _interval(worth.kept, lambda share: 100 * share, ".0f")
+    click.echo(f"kept        {kept} % of drafted tokens, at threshold {threshold:g}")
+    a_token = worth.texts / worth.tokens
+    history = _interval(worth.history, lambda nats: exp(-nats * a_token), ".2f")
+    steering = _interval(worth.steering, lambda nats: exp(-nats * a_token), ".2f")
+    click.echo(f"your texts  {history} times as likely to the small one that read them")
+    click.echo(f"together    {steering} times as likely as to the large one alone")
+    note("how likely each token is of what was really written: above 1 is a gain")
+
+
+def _interval(estimate: Any, shown: Callable[[float], float], shape: str) -> str:
+    words = format(shown(estimate.value), shape)
+    if estimate.low is None:
+        return words
+    low, high = sorted(map(shown, (estimate.low, estimate.high)))
+    return f"{words} ({low:{shape}} to {high:{shape}})"
+
+
+def list_as_object(
+    described: _Described,
+    pairs: Sequence[tuple[FoundModel, FoundModel, int]],
+    passed_by: Sequence[tuple[FoundModel, str]],
+) -> dict[str, Any]:
+    """What `list` shows, for programs."""
+    memory, cores = machine_memory(), usable_cores()
+    best = recommended_pair(memory, cores)
+    return {
+        "memory": asdict(memory),
+        "cores": cores,
+        "recommended": best and [best.specialist, best.generalist],
+        "models": [
+            asdict(about)
+            | {"name": one.name, "title": about.name, "source": one.source}
+            for one, about in described
+        ],
+        "pairs": [
+            {"small": small.name, "large": large.name, **_memory(needed)}
+            for small, large, needed in pairs
+        ],
+        "left out": [
+            {"name": one.name, "path": one.path, "why": why} for one, why in passed_by
+        ],
+        "catalogue": [asdict(one) for one in hub_models()],
+        "catalogue pairs": [
+            asdict(pair)
+            | {"download": download_bytes(pair)}
+            | _memory(catalogue_memory(pair))
+            for pair in known_pairs()
+        ],
+    }
+
+
+def _memory(needed: int) -> dict[str, Any]:
+    return {"bytes": needed, "fit": machine_memory().fit(needed)}
+
+
+def _echo_table(rows: list[list[str]], notes: Sequence[str] = ()) -> None:
+    """Show columns side by side, the first to the left; a note stands behind its
+    row."""
+    from edge_app.evaluation.tables import aligned  # loads llama.cpp
+
+    lines = aligned(rows)
+    for line, behind in zip(lines, notes or [""] * len(lines), strict=True):
+        click.echo(one_line(f"{line}  {behind}").rstrip())
+
+
+def gigabytes(count: int) -> str:
+    """A number of bytes as a person reads it."""
+    return f"{count / 1e9:.1f} GB" if count >= 1e8 else f"{count / 1e6:.0f} MB"
+
+
 @click.command("pair", cls=Command)
 @click.argument("link_or_code")
 @click.option(
@@ -356,8 +574,7 @@ def pair_command(link_or_code: str, server: str | None) -> None:
         )
     with stoppable() as stop, closing(Ledger(ledger_path())) as ledger:
         paired = pair(invitation, ledger.add, stop)
-    folder = state_folder()
-    write_paired(folder, paired)
+    settings_file.write_paired(state_folder(), paired)
     click.echo(
         f"paired with {paired.server} as '{one_line(paired.name)}' of "
         f"{one_line(paired.user)}"
@@ -366,14 +583,14 @@ def pair_command(link_or_code: str, server: str | None) -> None:
 
 
 def _warn_of_others(server: str) -> None:
-    """Say what was set before and counts before what pairing gave."""
-    path = settings_path()
-    if os.environ.get(TOKEN_VARIABLE):
-        note(f"{TOKEN_VARIABLE} is set, and counts before its token")
+    """Say which settings count before what pairing gave."""
+    path, variable = settings_file.settings_path(), settings_file.TOKEN_VARIABLE
+    if os.environ.get(variable):
+        note(f"{variable} is set, and counts before its token")
     if not path.exists():
         return
-    words = read_file(path, SETTINGS, store_path()).decode("utf-8", "replace")
-    settings = check_settings(words, path)
+    data = read_file(path, settings_file.SETTINGS, store_path())
+    settings = settings_file.check_settings(data.decode("utf-8", "replace"), path)
     if settings.server and settings.server.rstrip("/") != server:
         note(
             f"{path} has the line server = '{one_line(settings.server)}', which counts "
@@ -388,10 +605,10 @@ def unpair_command() -> None:
     """Forget the server that this device was paired with, and its token."""
     folder, name = state_folder(), "NAME"
     try:
-        paired = read_paired(folder)
+        paired = settings_file.read_paired(folder)
     except InvalidSettingsError:
         paired = None  # it is removed all the same
-    if not remove_paired(folder):
+    if not settings_file.remove_paired(folder):
         raise InvalidSettingsError("this device is not paired")
     if paired is not None:
         name = one_line(paired.name)

@@ -7,8 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
@@ -16,7 +15,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from decoding_core.foreign_text import one_line
-from edge_app.commands.terminal import Progress, note
+from edge_app.commands.terminal import Progress, counted, note
 from edge_app.config.settings import GuardMode, sample_store_path, store_path
 from edge_app.sample import make_ready
 from models.command_line import confirm
@@ -33,46 +32,48 @@ _MOST_COMPLETIONS = 50
 _PLAIN = re.compile(r"[\w/][\w.+@/:-]*")
 """What a shell inserts into the line without a meaning of its own: addresses and names
 come from mail and files, and `$(...)` in one would be executed."""
-_DAY = click.DateTime(["%Y-%m-%d"])
-_SHOWN = 10
-_TITLE = 48
+_SHOWN, _TITLE = 10, 48
+"""Texts that are shown before something happens to them, and characters of a title."""
 
 
 def complete_people(
-    ctx: click.Context, param: click.Parameter, typed: str
+    _: click.Context, __: click.Parameter, typed: str
 ) -> list[CompletionItem]:
     """Addresses in the store whose name or address has a word that begins so. A store
     that is locked or absent completes nothing."""
-    del ctx, param
     found: dict[str, CompletionItem] = {}
-    path, begun = store_path(), typed.casefold()
     with suppress(StoreError, OSError):
-        if path.is_file():
-            from personal_store import Store
-
-            with Store.open(path) as store:
+        if store_path().is_file():
+            with opened_store() as store:
                 for name, address in store.correspondents():
-                    words = f"{name} {address}".casefold().split()
-                    if _PLAIN.fullmatch(address) and any(
-                        word.startswith(begun) for word in words
-                    ):
+                    words = f" {name} {address}".casefold()
+                    if _PLAIN.fullmatch(address) and f" {typed.casefold()}" in words:
                         item = CompletionItem(address, help=one_line(name) or None)
                         found.setdefault(address, item)
     return list(found.values())[:_MOST_COMPLETIONS]
 
 
 def complete_models(
-    ctx: click.Context, param: click.Parameter, typed: str
+    _: click.Context, __: click.Parameter, typed: str
 ) -> list[CompletionItem]:
     """Names of models of this machine that begin so, else files."""
-    del ctx, param
     from models.local.finding import found_models
 
-    every = (one.name for one in found_models() if _PLAIN.fullmatch(one.name))
-    names = [name for name in every if name.startswith(typed)]
-    if names:
-        return [CompletionItem(name) for name in names[:_MOST_COMPLETIONS]]
-    return [CompletionItem(typed, type="file")]
+    names = [
+        CompletionItem(one.name)
+        for one in found_models()
+        if _PLAIN.fullmatch(one.name) and one.name.startswith(typed)
+    ]
+    return names[:_MOST_COMPLETIONS] or [CompletionItem(typed, type="file")]
+
+
+def _day(_: object, __: object, value: datetime | None) -> date | None:
+    return None if value is None else value.date()
+
+
+def _day_option(name: str, words: str) -> Callable[[_Command], _Command]:
+    kind = click.DateTime(["%Y-%m-%d"])
+    return click.option(name, type=kind, metavar="DAY", callback=_day, help=words)
 
 
 as_json = click.option("--json", "as_json", is_flag=True, help="One JSON object.")
@@ -119,14 +120,10 @@ _CONDITIONS = (
     click.option("--person", default="", help="To or from this name or address."),
     click.option("--source", default="", help="A part of its name in status."),
     click.option("--kind", default="", help=f"One of {', '.join(KINDS)}."),
-    click.option("--since", type=_DAY, metavar="DAY", help="From this day on, UTC."),
-    click.option("--until", type=_DAY, metavar="DAY", help="Up to this day, UTC."),
+    _day_option("--since", "From this day on, UTC."),
+    _day_option("--until", "Up to this day, UTC."),
 )
-_SELECTION = (
-    click.argument("ids", nargs=-1, type=click.IntRange(1), metavar="[ID]..."),
-    *_CONDITIONS,
-    click.option("--words", default="", help="With all of these words."),
-)
+_SELECTED_BY = ("ids", "person", "source", "kind", "since", "until", "words")
 
 
 def with_options(*options: Callable[[Any], Any]) -> Callable[[_Command], _Command]:
@@ -140,10 +137,33 @@ def with_options(*options: Callable[[Any], Any]) -> Callable[[_Command], _Comman
     return decorate
 
 
-selecting = with_options(*_SELECTION)
-"""Gives a command the options that `which` reads."""
 filtering = with_options(*_CONDITIONS)
-"""Gives a command the options that `condition` reads."""
+"""Gives a command the conditions that `condition` reads."""
+selecting = with_options(
+    click.argument("ids", nargs=-1, type=click.IntRange(1), metavar="[ID]..."),
+    *_CONDITIONS,
+    click.option("--words", default="", help="With all of these words."),
+)
+"""Gives a command the conditions that `selection` reads."""
+
+
+def condition(options: dict[str, Any]) -> Which:
+    """The condition that the options of `filtering` or `selecting` state."""
+    from personal_store.lifecycle.overview import Which
+
+    return Which(**{name: options[name] for name in _SELECTED_BY if name in options})
+
+
+def selection(options: dict[str, Any], *, all_if_none: bool = False) -> Which:
+    """The condition that the options of `selecting` state; raises UsageError if they
+    state none."""
+    chosen = condition(options)
+    if chosen.says_nothing() and not all_if_none:
+        raise click.UsageError(
+            "say which texts: ids as 'specsteer search --json' shows them, or "
+            "--person, --source, --kind, --since, --until, --words"
+        )
+    return chosen
 
 
 @contextmanager
@@ -158,7 +178,7 @@ def opened_store(sample: bool = False) -> Iterator[Store]:
 
 
 def check_exclusive(options: dict[str, Any]) -> None:
-    """Refuse options of a writing command that exclude each other."""
+    """Raise UsageError for options of a writing command that exclude each other."""
     if options["offline"] and options["no_offline"]:
         raise click.UsageError("--offline and --no-offline exclude each other")
     if options["server"] and options["generalist"]:
@@ -168,38 +188,9 @@ def check_exclusive(options: dict[str, Any]) -> None:
         )
 
 
-def condition(options: dict[str, Any]) -> Which:
-    """The condition that the options of `filtering` state."""
-    from personal_store.lifecycle.overview import Which
-
-    return Which(
-        person=options["person"],
-        source=options["source"],
-        kind=options["kind"],
-        since=_day(options["since"]),
-        until=_day(options["until"]),
-    )
-
-
-def _day(value: datetime | None) -> Any:
-    return None if value is None else value.date()
-
-
-def which(options: dict[str, Any], *, all_if_none: bool = False) -> Which:
-    """The condition that the options of `selecting` state; wrong usage if they state
-    none."""
-    chosen = replace(condition(options), ids=options["ids"], words=options["words"])
-    if chosen.says_nothing() and not all_if_none:
-        raise click.UsageError(
-            "say which texts: ids as 'specsteer search --json' shows them, or "
-            "--person, --source, --kind, --since, --until, --words"
-        )
-    return chosen
-
-
 def found(store: Store, chosen: Which, state: str = "1") -> list[int]:
-    """The ids of the texts that fit. Received mail that waits to be cleaned is cleaned
-    first if words decide."""
+    """The ids of the texts that fit. If words decide, received mail that waits to be
+    cleaned is cleaned first."""
     with Progress("cleaning received mail") as progress:
         return chosen.find(store.db, state=state, progress=progress.show)
 
@@ -216,7 +207,7 @@ def agreed(store: Store, ids: Sequence[int], what: str, *, yes: bool) -> bool:
         note(outline(line))
     if len(ids) > _SHOWN:
         note(f"and {len(ids) - _SHOWN:,} more")
-    texts = "1 text" if len(ids) == 1 else f"{len(ids):,} texts"
+    texts = counted(len(ids), "text")
     if not (yes or sys.stdin.isatty()):
         note(f"{texts} would be {what}; --yes does it")
         raise click.exceptions.Exit(1)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 import click
 
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.foreign_text import one_line
 from edge_app.commands import options
-from edge_app.commands.terminal import echo_json, note, read_stdin
+from edge_app.commands.terminal import counted, echo_json, note, read_stdin
 from edge_app.config.settings import (
     keep_allowed,
     ledger_path,
@@ -64,18 +63,19 @@ def sent_command(last: bool, brief: bool, as_json: bool, with_bytes: bool) -> No
                     click.echo(f"    {name:12}  {one_line(_quoted(name, words))}")
             if with_bytes and sending.entry.payload:
                 click.echo(sending.entry.payload.hex(" "))
-    if not as_json:
-        total = sum(sending.entry.size for sending in found)
-        said = f"{len(found)} requests, {total:,} bytes in all"
-        nats = [sending.nats for sending in found if sending.nats is not None]
-        if nats:
-            said += f", {sum(nats):.1f} nats of your history"
-        note(said)
-        today = datetime.now().astimezone().date().isoformat()
-        told = read_spent(spent_path(ledger_path())).get(today, {})
-        for server, nats_today in told.items():
-            line = f"told {server} today: {nats_today:.1f} nats of your history"
-            note(one_line(line))
+    if as_json:
+        return
+    total = sum(sending.entry.size for sending in found)
+    said = f"{len(found)} requests, {total:,} bytes in all"
+    nats = [sending.nats for sending in found if sending.nats is not None]
+    if nats:
+        said += f", {sum(nats):.1f} nats of your history"
+    note(said)
+    today = datetime.now().astimezone().date().isoformat()
+    for server, sum_of_day in (
+        read_spent(spent_path(ledger_path())).get(today, {}).items()
+    ):
+        note(one_line(f"told {server} today: {sum_of_day:.1f} nats of your history"))
 
 
 def _line(sending: Sending) -> str:
@@ -85,20 +85,17 @@ def _line(sending: Sending) -> str:
     except (ValueError, OverflowError, OSError):
         when = "at no known time   "  # somebody edited the ledger
     count = len(entry.token_ids)
-    ids = f"{count} token id{'' if count == 1 else 's'}" if count else ""
-    told = "" if sending.nats is None else f"  {sending.nats:.2f} nats"
+    ids = counted(count, "token id") if count else ""
+    nats = "" if sending.nats is None else f"  {sending.nats:.2f} nats"
     line = f"{when}  {entry.url}  {entry.what:7}{entry.size:7,} B  {ids}"
-    return f"{line}{told}".rstrip()
+    return f"{line}{nats}".rstrip()
 
 
 def _quoted(name: str, words: str) -> str:
     """Words that were sent as they are, between quotes, with their line ends."""
-    told = ("verdict", "padding", "redacted")
-    return words if name in told else json.dumps(words, ensure_ascii=False)
+    ours = ("verdict", "padding", "redacted")
+    return words if name in ours else json.dumps(words, ensure_ascii=False)
 
-
-if TYPE_CHECKING:
-    from edge_app.privacy.guard.gate import Report
 
 _TEXTS = 50
 """Texts of the store that a text is compared with: those that share words with it."""
@@ -150,17 +147,10 @@ def check_text(
     report = check(text, index, typed=settings.guard != "local")
     if as_json:
         echo_json({"guard": settings.guard, **asdict(report)})
-    else:
-        _show(report)
-
-
-def _show(report: Report) -> None:
-    """One line for each span, then the text as a server would read it."""
+        return
     for one in report.found:
-        click.echo(
-            f"{one.kind}: {one_line(one.text)} -> {one_line(one.stand_in)} "
-            f"({one.reason})"
-        )
+        words = f"{one.kind}: {one_line(one.text)} -> {one_line(one.stand_in)}"
+        click.echo(f"{words} ({one.reason})")
     if report.found:
         click.echo()
     click.echo(report.public)

@@ -18,7 +18,7 @@ from base.locks import lock
 from base.owner_only import exposure, shred
 from decoding_core.errors import DecodingError, InvalidSettingsError
 from decoding_core.foreign_text import one_line
-from edge_app.commands.terminal import note
+from edge_app.commands.terminal import is_interactive, note
 from edge_app.config.settings import Settings, read_settings, store_path
 from models.command_line import Command, confirm
 from models.folders import WRITER_VARIABLE, WRITERS, state_folder
@@ -27,11 +27,29 @@ from personal_store.errors import StoreError
 from personal_store.import_runs import in_words
 from personal_store.lifecycle.forgetting import UNTIDY, is_untidy
 
-_PRIVATE = (
-    *("settings.toml", "store*", "sample*", "ledger*", "cloud-token", "engine-*"),
-    *("people*", "paired*", "serve-key*"),
+_OURS = (
+    ("store.db*", "your letters"),
+    ("store-*", "your letters: backups and the written profile"),
+    ("sample*", "the sample letters"),
+    ("drafts", "drafts of the app"),
+    ("edit-*", "a draft that an editor had"),
+    (WRITERS, "letters, drafts and settings of others who write here"),
+    ("ledger.jsonl*", "the ledger of what left"),
+    ("privacy-spent.*", "what was told of your letters, by day"),
+    ("settings.toml*", "settings"),
+    ("allowed.txt*", "phrases that may leave"),
+    ("paired-server.json*", "the paired server and its token"),
+    ("serve-key*", "the key of 'specsteer serve'"),
+    ("adapters", "personal adapters"),
+    ("models", "models that were pulled"),
+    ("engine-*.json*", "what was measured of this machine"),
+    ("cloud*", "the server's settings, token and certificate"),
+    ("people*", "the server's people and devices"),
+    ("*.part*", "files that were not finished"),
 )
-"""What is ours in the state folder, which may hold other things as well."""
+"""Names in the state folder, as patterns, and what they are."""
+_NOT_SECRET = ("models", "engine-*.json*")
+"""Deleted without being overwritten: they hold nothing of anybody's."""
 
 
 @click.command("doctor", cls=Command)
@@ -127,9 +145,13 @@ def _threads(settings: Settings) -> str:
 def _folder(_: Settings) -> str:
     """The state folder and what lies in it are for their owner's eyes alone."""
     folder = state_folder()
-    there = [path for pattern in _PRIVATE for path in sorted(folder.glob(pattern))]
     # In a closed folder, nobody comes to a file that is open; a link leads out of it.
-    reachable = [p for p in there if exposure(folder) or p.is_symlink()]
+    exposes = bool(exposure(folder))
+    reachable = [
+        path
+        for path, what in ours(folder)
+        if what and _is_secret(path) and (exposes or path.is_symlink())
+    ]
     exposed = {path: how for path in (folder, *reachable) if (how := exposure(path))}
     if exposed:
         paths = " ".join(shlex.quote(str(path)) for path in exposed)
@@ -195,31 +217,6 @@ def completion_command(shell: str) -> None:
     click.echo(made.source_template % made.source_vars())
 
 
-_OURS = (
-    ("store.db*", "your letters"),
-    ("store-*", "your letters: backups and the written profile"),
-    ("sample*", "the sample letters"),
-    ("drafts", "drafts of the app"),
-    ("edit-*", "a draft that an editor had"),
-    (WRITERS, "letters, drafts and settings of others who write here"),
-    ("ledger.jsonl*", "the ledger of what left"),
-    ("privacy-spent.*", "what was told of your letters, by day"),
-    ("settings.toml*", "settings"),
-    ("allowed.txt*", "phrases that may leave"),
-    ("paired-server.json*", "the paired server and its token"),
-    ("serve-key*", "the key of 'specsteer serve'"),
-    ("adapters", "personal adapters"),
-    ("models", "models that were pulled"),
-    ("engine-*.json*", "what was measured of this machine"),
-    ("cloud*", "the server's settings, token and certificate"),
-    ("people*", "the server's people and devices"),
-    ("*.part*", "files that were not finished"),
-)
-"""Names in the state folder, as patterns, and what they are."""
-_NOT_SECRET = ("models", "engine-*.json*")
-"""Deleted without being overwritten: they tell nothing of anybody."""
-
-
 @click.command("purge", cls=Command)
 @click.option("--dry-run", is_flag=True, help="Only say what would be deleted.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
@@ -236,7 +233,13 @@ def purge_command(dry_run: bool, yes: bool) -> None:
         specsteer purge
     """
     folder = state_folder()
-    items = list(ours(folder))
+    # The usual folder holds nothing else; one that a variable names may.
+    usual = not os.environ.get("SPECSTEER_HOME") or os.environ.get(WRITER_VARIABLE)
+    items = [
+        (path, what or "something else in our folder")
+        for path, what in ours(folder)
+        if what or usual
+    ]
     stores = [store_path(), *folder.glob(f"{WRITERS}/*/{store_path().name}")]
     locked = [store for store in stores if keys.in_keyring(store)]
     if not items and not locked:
@@ -268,61 +271,60 @@ def purge_command(dry_run: bool, yes: bool) -> None:
 
 
 def ours(folder: Path) -> Iterator[tuple[Path, str]]:
-    """What is ours in the state folder, and what each is. The usual folder holds
-    nothing else; one that a variable names may hold other things, which are let be."""
-    usual = not os.environ.get("SPECSTEER_HOME") or os.environ.get(WRITER_VARIABLE)
+    """What lies in the state folder, and what each is; empty if it is not ours."""
     for path in sorted(folder.iterdir()):
-        what = next((what for name, what in _OURS if path.match(name)), "")
-        if what or usual:
-            yield path, what or "something else in our folder"
+        yield path, next((what for name, what in _OURS if path.match(name)), "")
+
+
+def _is_secret(path: Path) -> bool:
+    return not any(path.match(name) for name in _NOT_SECRET)
 
 
 def check_free(folder: Path) -> None:
     """Raise InvalidSettingsError if a process of ours still works with a file."""
     if sys.platform == "win32":
         return  # no file that somebody has open can be deleted there
-    drafts = folder.glob("drafts/*.jsonl"), folder.glob(f"{WRITERS}/*/drafts/*.jsonl")
     working = {
-        "the app has a draft open": [path for paths in drafts for path in paths],
-        "an import is running": [*folder.glob("store.db.lock")],
-        "a server works from here": [*folder.glob("cloud.lock")],
+        "the app has a draft open": ("drafts/*.jsonl", f"{WRITERS}/*/drafts/*.jsonl"),
+        "an import is running": ("store.db.lock",),
+        "a server works from here": ("cloud.lock",),
     }
-    for what, paths in working.items():
-        for path in paths:
+    for what, names in working.items():
+        for path in (path for name in names for path in folder.glob(name)):
             handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
             try:
                 lock(handle)
             except OSError as error:
-                raise InvalidSettingsError(
-                    f"{what}: end it first, then purge"
-                ) from error
+                wrong = f"{what}: end it first, then purge"
+                raise InvalidSettingsError(wrong) from error
             finally:
                 os.close(handle)
 
 
 def _agreed() -> bool:
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not is_interactive():
         note("Nothing is deleted yet: add --yes to delete it.")
         return False
-    if confirm("Delete all of this for good?"):
-        return True
-    note("Nothing is deleted.")
-    return False
+    agreed = confirm("Delete all of this for good?")
+    if not agreed:
+        note("Nothing is deleted.")
+    return agreed
 
 
 def _delete(path: Path) -> str:
-    """Delete a file or a folder; why it cannot be, in a sentence, else nothing."""
-    secret = not any(path.match(name) for name in _NOT_SECRET)
+    """Delete a file or a folder; returns a sentence if it cannot be deleted."""
     try:
         if path.is_symlink():  # what it leads to is not ours to overwrite
             path.unlink()
-        elif not path.is_dir():
-            (shred if secret else Path.unlink)(path)
-        else:
-            for inner in sorted(path.rglob("*")) if secret else ():
-                if inner.is_file() and not inner.is_symlink():
-                    shred(inner)
+            return ""
+        inner = [path] if path.is_file() else path.rglob("*")
+        for one in sorted(inner) if _is_secret(path) else ():
+            if one.is_file() and not one.is_symlink():
+                shred(one)
+        if path.is_dir():
             shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
     except OSError as error:
         return f"{path}: {(error.strerror or str(error)).lower()}"
     return ""

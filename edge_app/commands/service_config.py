@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from edge_app.adapters.kept import wanted
 from edge_app.commands.terminal import note
 from edge_app.config.settings import (
     Settings,
+    expanded,
     keep_allowed,
     ledger_path,
     read_allowed,
@@ -40,8 +41,8 @@ _LONGEST = 36_500.0
 
 
 def config_of(settings: Settings, options: Mapping[str, Any]) -> ServiceConfig:
-    """What a writing service works with, as the options of a command and the settings
-    ask for it. A generalist that is named is for a server here."""
+    """The configuration that a command's options and the settings ask for. A named
+    generalist is for a server that is started here."""
     names = ("server", "specialist", "generalist", "lora", "sample")
     given = {name: options[name] for name in names if name in options}
     if given.get("generalist"):
@@ -59,10 +60,10 @@ def service_config(
     sample: bool = False,
     may_sample: bool = False,
 ) -> ServiceConfig:
-    """What a writing service works with; None stands for the settings' own. With
+    """What a writing service works with; None stands for the settings' own value. With
     `sample` the sample letters are the store; with `may_sample` they stand in while
-    there are no others. Raises ModelError if a model's file is missing or invalid and
-    InvalidSettingsError if a setting is invalid."""
+    there are no others. Raises ModelError for a missing or invalid model file, and
+    InvalidSettingsError for an invalid setting."""
     Cadence(settings.cadence)  # refused now, not when a server is asked
     if not 0.0 <= settings.ledger_days <= _LONGEST:
         raise InvalidSettingsError(
@@ -99,7 +100,7 @@ def service_config(
         personalisation=settings.personalisation,
         ledger_days=settings.ledger_days,
         cadence=settings.cadence,
-        reranker=find(_expanded(settings.reranker)) if settings.reranker else None,
+        reranker=find(expanded(settings.reranker)) if settings.reranker else None,
         privacy=PrivacyLimits(
             settings.privacy_budget,
             settings.privacy_budget_day,
@@ -118,7 +119,7 @@ def allow_always(phrase: str) -> None:
 def _model(role: str, option: Path | None, setting: str) -> Path:
     """The path of a model, which an option may name as 'models list' does."""
     if option is None:
-        return find(_expanded(setting)) if setting else locate(role)
+        return find(expanded(setting)) if setting else locate(role)
     try:
         return find(option)
     except ModelNotFoundError:
@@ -129,19 +130,10 @@ def _model(role: str, option: Path | None, setting: str) -> Path:
         raise
 
 
-def _expanded(setting: str) -> Path:
-    try:
-        return Path(setting).expanduser()
-    except RuntimeError as error:
-        raise InvalidSettingsError(
-            f"there is no such home folder: {setting}"
-        ) from error
-
-
 @contextmanager
 def detokenizers(wanted: Collection[str]) -> Iterator[dict[str, Detokenize]]:
-    """What turns ids into words, by the id of the vocabulary; stderr says which of the
-    wanted vocabularies no model here has."""
+    """What turns token ids into words, by the id of the vocabulary; stderr says if a
+    wanted vocabulary has no model here."""
     if not wanted:
         yield {}
         return
@@ -155,19 +147,17 @@ def detokenizers(wanted: Collection[str]) -> Iterator[dict[str, Detokenize]]:
         note(f"{error}; so messages are read without their words")
         yield {}
         return
-    try:
+
+    def words_of(token_ids: Sequence[int]) -> str:
+        try:
+            return model.vocabulary.detokenize(token_ids)
+        except EngineError:  # somebody edited the ledger
+            return f"{len(token_ids)} token ids that no model here has"
+
+    with closing(model):
         if set(wanted) - {model.vocabulary_id}:
             note(
                 f"some texts were begun with a model of other words than {model.path} "
                 "has; theirs are not read"
             )
-
-        def words_of(token_ids: Sequence[int]) -> str:
-            try:
-                return model.vocabulary.detokenize(token_ids)
-            except EngineError:  # somebody edited the ledger
-                return f"{len(token_ids)} token ids that no model here has"
-
         yield {model.vocabulary_id: words_of}
-    finally:
-        model.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
@@ -15,75 +15,52 @@ from edge_app.commands.forget import show_proof
 from edge_app.commands.options import assume_yes, confirmed
 from edge_app.commands.serve import KEY, key_path
 from edge_app.commands.terminal import Progress, note
-from edge_app.config.sealed import (
-    Seal,
-    closed,
-    is_sealed,
-    key_of,
-    read_file,
-    replace_file,
-)
-from edge_app.config.settings import (
-    ALLOWED,
-    PAIRED,
-    PAIRED_NAME,
-    SETTINGS,
-    allowed_path,
-    ledger_path,
-    settings_path,
-    store_path,
-)
+from edge_app.config import sealed, settings
+from edge_app.config.settings import ledger_path, store_path
 from edge_app.privacy.ledger import SPENT, reseal, spent_path
 from models.command_line import Group, ask_secret
 from models.folders import state_folder
-from personal_store import Store, StoreError
-from personal_store.copies import back_up, backup_path
+from personal_store import Store, StoreError, copies, keys, transfer
 from personal_store.errors import faults
 from personal_store.lifecycle.cleaning import clean_all_waiting
 from personal_store.lifecycle.forgetting import tidy as tidy_up
 from personal_store.lifecycle.writing import keep_bodies
 from personal_store.search.tables import check
-from personal_store.transfer import as_lines, as_mailbox, put_back
-from personal_store.transfer import merge as merge_stores
-from personal_store.transfer import restore as restore_store
 
 
 def put_under(old: str | None, new: str | None) -> None:
-    """Have the ledger, the profile, the settings, allowed phrases, what each server was
-    told, what pairing gave and the key of 'serve' under another key, or plain without
-    one; what was there is overwritten.
+    """Seal the ledger, the profile, the settings, allowed phrases, the sums of the
+    ledger, the paired server and the key of 'serve' with another key of the store, or
+    make them plain without one; the old files are overwritten.
 
     Raises:
         OSError: a file cannot be written.
         StoreBusyError: a text is being written.
         StoreLockedError: a file was sealed with another key than the old one.
     """
-    for path, what in _files_beside():
-        data = path.read_bytes()
-        if is_sealed(data):
-            data = Seal(old or new or "").opened(data.decode("ascii", "replace"), what)
-        replace_file(path.resolve(), closed(data, what, new))
-    reseal(ledger_path(), old, new)
-
-
-def _files_beside() -> Iterator[tuple[Path, str]]:
-    """The files that are there, and what each is."""
     # llama.cpp, which this module loads, takes a while.
     from edge_app.service.profiles import PROFILE, profile_path
 
-    candidates = [
-        (settings_path(), SETTINGS),
-        (allowed_path(), ALLOWED),
+    for path, what in (
+        (settings.settings_path(), settings.SETTINGS),
+        (settings.allowed_path(), settings.ALLOWED),
         (spent_path(ledger_path()), SPENT),
-        (state_folder() / PAIRED_NAME, PAIRED),
+        (state_folder() / settings.PAIRED_NAME, settings.PAIRED),
         (key_path(), KEY),
         (profile_path(store_path()), PROFILE),
-    ]
-    yield from ((path, what) for path, what in candidates if path.is_file())
+    ):
+        if not path.is_file():
+            continue
+        data = path.read_bytes()
+        if sealed.is_sealed(data):
+            seal = sealed.Seal(old or new or "")
+            data = seal.opened(data.decode("ascii", "replace"), what)
+        sealed.replace_file(path.resolve(), sealed.closed(data, what, new))
+    reseal(ledger_path(), old, new)
 
 
 _THERE = "{} is there already: --force replaces it."
-_FORMATS = {"jsonl": as_lines, "mbox": as_mailbox}
+_FORMATS = {"jsonl": transfer.as_lines, "mbox": transfer.as_mailbox}
 _OTHER = click.argument("other", metavar="FILE", type=click.Path(path_type=Path))
 
 
@@ -141,7 +118,7 @@ def backup() -> None:
     One is made by itself before an update changes the store. Forgetting makes it anew.
     """
     with Store.open(store_path()) as store:
-        click.echo(back_up(store.db, store.path))
+        click.echo(copies.back_up(store.db, store.path))
 
 
 @store_command.command("restore")
@@ -156,7 +133,7 @@ def restore(other: Path | None, yes: bool) -> None:
     cannot be opened at all is set aside.
     """
     path = store_path()
-    chosen = other or backup_path(path)
+    chosen = other or copies.backup_path(path)
     if not chosen.exists():
         raise StoreError(f"There is no backup {chosen}.")
     if not confirmed(f"Replace the store by {chosen}?", yes=yes):
@@ -166,10 +143,10 @@ def restore(other: Path | None, yes: bool) -> None:
     except StoreError as error:
         if other is not None:
             raise
-        note(f"{error} It lies in {put_back(path)} now.")
+        note(f"{error} It lies in {transfer.put_back(path)} now.")
         store = Store.open(path)
     with store:
-        stayed = restore_store(store.db, path, chosen)
+        stayed = transfer.restore(store.db, path, chosen)
         click.echo(f"restored {store.counts()['own']:,} own texts from {chosen}")
     if stayed:
         note(f"{stayed:,} texts stay forgotten")
@@ -184,7 +161,7 @@ def merge(other: Path) -> None:
     nothing.
     """
     with Store.open(store_path()) as store:
-        done = merge_stores(store.db, store.path, other)
+        done = transfer.merge(store.db, store.path, other)
     for address in done.addresses:
         note(f"{address} is one of your addresses there, and is here now")
     click.echo(
@@ -210,7 +187,7 @@ def tidy() -> None:
                 f"The store is damaged ('store restore' may help): {lines}."
             )
         proof = tidy_up(store.db, store.path, progress.show)
-    if (key := key_of(store_path())) is not None:
+    if (key := sealed.key_of(store_path())) is not None:
         put_under(key, key)  # what was put there by hand, or before it was encrypted
     show_proof(proof, "tidy and sound: ")
 
@@ -251,8 +228,6 @@ def encrypt(keyring: bool) -> None:
     the random key is printed once: keep a copy, as nothing opens the store without it.
     Needs more libraries; without them, the command that adds them is printed.
     """
-    from personal_store import copies, keys
-
     keys.cipher()
     key = keys.fresh() if keyring else _new_passphrase()
     if keyring:
@@ -270,24 +245,23 @@ def encrypt(keyring: bool) -> None:
 
 
 @store_command.command("settings")
-def settings() -> None:
+def show_settings() -> None:
     """Show settings.toml, also where it is encrypted with the store.
 
     To change it then, write what this shows to a file, edit that, and put it in the
     place of settings.toml; 'specsteer store tidy' encrypts it again.
     """
-    path = settings_path()
+    path = settings.settings_path()
     if not path.exists():
         raise StoreError(f"There is no {path}: every setting is as usual.")
-    click.echo(read_file(path, SETTINGS, store_path()).decode("utf-8", "replace"))
+    data = sealed.read_file(path, settings.SETTINGS, store_path())
+    click.echo(data.decode("utf-8", "replace"))
 
 
 @store_command.command("decrypt")
 @assume_yes
 def decrypt(yes: bool) -> None:
     """Make the store, its backup and what lies beside it plain files again."""
-    from personal_store import copies, keys
-
     Store.open(store_path()).close()
     if not copies.is_encrypted(store_path()):
         raise StoreError(f"The store {store_path()} is plain: it is not encrypted.")
@@ -301,7 +275,7 @@ def decrypt(yes: bool) -> None:
 
 
 def _convert_drafts(key: str) -> None:
-    """The app's drafts under another key of the store, empty for none."""
+    """Seal the app's drafts with another key of the store, empty for none."""
     from edge_app.commands.app import draft_journals
 
     for problem in draft_journals().convert(key):
@@ -309,13 +283,12 @@ def _convert_drafts(key: str) -> None:
 
 
 def _new_passphrase() -> str:
-    from personal_store.keys import VARIABLE
-
-    given = os.environ.get(VARIABLE)
-    if given:
+    if given := os.environ.get(keys.VARIABLE):
         return given
     if not sys.stdin.isatty():
-        raise StoreError(f"Give the passphrase in {VARIABLE}, or run it in a terminal.")
+        raise StoreError(
+            f"Give the passphrase in {keys.VARIABLE}, or run it in a terminal."
+        )
     return ask_secret("New passphrase", twice=True)
 
 

@@ -1,4 +1,4 @@
-"""What commands share in the terminal: progress, Ctrl-C, looks, bars, passphrases."""
+"""What commands share in the terminal: progress, Ctrl-C, looks, bars, input, JSON."""
 
 from __future__ import annotations
 
@@ -9,68 +9,60 @@ import signal
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.foreign_text import escaped_json, legible, one_line, ungated
-from models.command_line import ask_secret
-from personal_store import keys
-
-if TYPE_CHECKING:
-    from rich.progress import ProgressColumn
 
 STOPPED = 130
 """Exit status of what Ctrl-C stopped."""
 _EVERY = 30.0
-"""Seconds between two lines if there is no terminal."""
+"""Seconds between two lines of progress if there is no terminal."""
+BOLD, UNDERLINED, CYAN, _PLAIN = "\x1b[1m", "\x1b[4m", "\x1b[36m", "\x1b[0m"
+_MOST_BARS, _LABEL, _NARROWEST = 12, 34, 10
+"""Bars of a chart, and characters of a label at most, and of a bar at least."""
 
 
 class Progress:
     """A bar with rate and time left on a terminal; elsewhere a line now and then.
 
-    `in_bytes` says that what is counted are bytes.
+    `in_bytes` says that bytes are counted.
     """
 
     def __init__(self, label: str = "reading", *, in_bytes: bool = False) -> None:
         self._label = one_line(label)
         self._in_bytes = in_bytes
         self._bar: Any = None  # rich is imported when there is something to draw
-        self._task: Any = None
         self._began: tuple[float, int] | None = None
-        self._told = 0.0
+        self._noted = 0.0
 
     def show(self, done: int, total: int) -> None:
         """Show how much is done of the total."""
+        now = time.monotonic()
         if self._began is None:
-            self._began = time.monotonic(), done
-            self._told = self._began[0]
+            self._began, self._noted = (now, done), now
         if sys.stderr.isatty():
             if self._bar is None:
                 self._bar = _bar(self._in_bytes)
                 self._bar.start()
-                self._task = self._bar.add_task(
-                    self._label, total=total, completed=done
-                )
-            self._bar.update(self._task, completed=done)
-        elif time.monotonic() - self._told >= _EVERY:
-            self._told = time.monotonic()
-            note(self._line(done, total))
+                self._bar.add_task(self._label, total=total, completed=done)
+            self._bar.update(self._bar.task_ids[0], completed=done)
+        elif now - self._noted >= _EVERY:
+            self._noted = now
+            note(self._line(done, total, *self._began))
 
-    def _line(self, done: int, total: int) -> str:
-        assert self._began is not None
-        start, before = self._began
+    def _line(self, done: int, total: int, start: float, before: int) -> str:
         rate = (done - before) / max(1e-9, time.monotonic() - start)
         left = ""
         if rate > 0:
             seconds = (total - done) / rate
-            left = f", {seconds / 3600:.1f} h left"
-            if seconds < 5400:
-                left = f", {seconds / 60:.0f} min left"
+            left = f", {seconds / 60:.0f} min left"
             if seconds < 90:
                 left = f", {seconds:.0f} s left"
         if not self._in_bytes:
@@ -94,25 +86,17 @@ class Progress:
 
 
 def _bar(in_bytes: bool) -> Any:
-    from rich.console import Console  # 60 ms that only a terminal needs
-    from rich.progress import (
-        BarColumn,
-        DownloadColumn,
-        TaskProgressColumn,
-        TextColumn,
-        TimeRemainingColumn,
-        TransferSpeedColumn,
-    )
-    from rich.progress import Progress as Bar
+    from rich import progress  # 60 ms that only a terminal needs
+    from rich.console import Console
 
-    amount: list[ProgressColumn] = [TaskProgressColumn()]
+    amount: list[progress.ProgressColumn] = [progress.TaskProgressColumn()]
     if in_bytes:
-        amount = [DownloadColumn(), TransferSpeedColumn()]
-    return Bar(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
+        amount = [progress.DownloadColumn(), progress.TransferSpeedColumn()]
+    return progress.Progress(
+        progress.TextColumn("{task.description}", markup=False),
+        progress.BarColumn(),
         *amount,
-        TimeRemainingColumn(),
+        progress.TimeRemainingColumn(),
         # Its bars are drawn with sequences of our own; the label is gated above.
         console=Console(file=ungated(sys.stderr)),
     )
@@ -121,7 +105,7 @@ def _bar(in_bytes: bool) -> Any:
 @contextmanager
 def stoppable() -> Iterator[threading.Event]:
     """An event that Ctrl-C sets, so that what is settled can be shown; a second Ctrl-C
-    waits for nothing."""
+    raises KeyboardInterrupt."""
     stop = threading.Event()
 
     def on_signal(_number: int, _frame: FrameType | None) -> None:
@@ -136,7 +120,9 @@ def stoppable() -> Iterator[threading.Event]:
         signal.signal(signal.SIGINT, before)
 
 
-BOLD, UNDERLINED, CYAN, _PLAIN = "\x1b[1m", "\x1b[4m", "\x1b[36m", "\x1b[0m"
+def is_interactive() -> bool:
+    """Whether a person can be asked: questions go to stderr."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def may_style() -> bool:
@@ -150,8 +136,8 @@ def styled(text: str, look: str) -> str:
 
 
 def echo_ours(text: str, *, nl: bool = True) -> None:
-    """Write to stdout what is made of our own words and of what `styled` gave: it goes
-    around the gate, which knows no look of ours from one in a stranger's text."""
+    """Write our own words, and what `styled` returned, to stdout around the gate, which
+    takes no escape sequence for ours."""
     stream = ungated(sys.stdout)
     stream.write(text + "\n" * nl)
     stream.flush()
@@ -165,41 +151,31 @@ def heading(text: str) -> None:
         click.echo(text)
 
 
-_MOST_BARS = 12
-_LABEL = 34
-_NARROWEST = 10
-
-
 def bars(counts: Mapping[str, int], width: int | None = None) -> list[str]:
-    """A line for each name: name, bar, number. All but the largest share one line.
+    """A line for each name: name, number, bar. All but the largest share one line.
 
     Names in the order of the counts given; `width` in characters, else the terminal's.
     """
     width = width or shutil.get_terminal_size().columns
     if len(counts) > _MOST_BARS:
-        kept = sorted(counts, key=lambda name: -counts[name])[: _MOST_BARS - 1]
-        largest = {name: n for name, n in counts.items() if name in kept}
-        rest = sum(counts.values()) - sum(largest.values())
-        counts = largest | {"others": rest}
-    shown = {one_line(name): number for name, number in counts.items()}
-    label = min(_LABEL, max((len(name) for name in shown), default=0))
-    digits = max((len(f"{n:,}") for n in shown.values()), default=0)
+        most = dict(Counter(counts).most_common(_MOST_BARS - 1))
+        largest = {name: number for name, number in counts.items() if name in most}
+        counts = largest | {"others": sum(counts.values()) - sum(most.values())}
+    shown = [(one_line(name)[:_LABEL], number) for name, number in counts.items()]
+    label = max((len(name) for name, _ in shown), default=0)
+    top = max(counts.values(), default=0) or 1
+    digits = len(f"{top:,}")
     room = max(_NARROWEST, width - label - digits - 6)
-    top = max(shown.values(), default=0) or 1
     lines = []
-    for name, number in shown.items():
+    for name, number in shown:
         bar = "#" * max(1 if number else 0, round(room * number / top))
-        lines.append(f"  {name[:label]:<{label}}  {number:>{digits},}  {bar}")
+        lines.append(f"  {name:<{label}}  {number:>{digits},}  {bar}")
     return lines
 
 
-def ask_for_passphrase() -> None:
-    """Ask for the passphrase of an encrypted store, if there is a terminal."""
-
-    def ask(question: str) -> str:
-        return ask_secret(question) if sys.stdin.isatty() else ""
-
-    keys.ask = ask
+def counted(number: int, noun: str) -> str:
+    """A number with its noun: 1 text, 1,200 texts."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def note(text: str) -> None:

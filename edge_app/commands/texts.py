@@ -15,7 +15,7 @@ from base.extras import how_to_add
 from decoding_core.errors import InvalidSettingsError, StoppedError
 from decoding_core.foreign_text import legible, one_line
 from edge_app.commands import options
-from edge_app.commands.options import condition, filtering, outline
+from edge_app.commands.options import outline
 from edge_app.commands.terminal import (
     STOPPED,
     Progress,
@@ -40,7 +40,7 @@ from models.command_line import Command, Group, confirm
 from models.folders import state_folder
 from personal_store import Passage, Store, StoreError
 from personal_store.import_runs import in_words
-from personal_store.lifecycle import identities as addresses_of
+from personal_store.lifecycle import identities
 from personal_store.lifecycle.cleaning import clean_all_waiting
 from personal_store.lifecycle.forgetting import UNTIDY
 from personal_store.lifecycle.overview import Summary, outlines, summarise
@@ -54,9 +54,7 @@ _EMPTY = {
     "how to give it some, and --sample searches the sample letters",
     True: "there is no text by others in the store: they come with the mail you import",
 }
-_EXCERPT = 240
-_INDENT = " " * 8
-_REASONS = 5
+_EXCERPT, _INDENT, _REASONS = 240, " " * 8, 5
 _NO_TEXTS = "none; 'specsteer import --help' says how"
 _ADDRESS = click.argument("addresses", nargs=-1, required=True, metavar="ADDRESS...")
 
@@ -66,7 +64,7 @@ _ADDRESS = click.argument("addresses", nargs=-1, required=True, metavar="ADDRESS
 @click.option("--received", is_flag=True, help="Search what others wrote to you.")
 @options.sample
 @click.option("--limit", type=click.IntRange(1, 1000), default=10, show_default=True)
-@filtering
+@options.filtering
 @click.option("--to", "recipient", help="Rank texts to this person higher.")
 @click.option("--explain", is_flag=True, help="Show what each score consists of.")
 @options.json_lines
@@ -103,7 +101,7 @@ def search_command(
             query,
             limit=limit,
             recipient=recipient,
-            which=condition(chosen),
+            which=options.condition(chosen),
             received_ones=received,
             progress=progress.show,
         )
@@ -121,18 +119,15 @@ def _show_found(passage: Passage, explain: bool) -> None:
     sender = f" from {passage.sender}" if passage.sender and not passage.own else ""
     named = f"{passage.score:6.2f}  {passage.record_id}  {title(passage)}{sender}"
     heading(one_line(named))
-    excerpt = " ".join(one_line(passage.text).split())
-    click.echo(_INDENT + excerpt[:_EXCERPT])
+    click.echo(_INDENT + " ".join(one_line(passage.text).split())[:_EXCERPT])
     if explain:  # the sum that the score is: words 5.10 (pier 3.40, photos 1.70) + ...
-        words = ", ".join(f"{term} {part:.2f}" for term, part in passage.terms.items())
-        parts = [
-            f"words {score:.2f} ({words})"
-            if name == "bm25"
-            else f"{name.replace('_', ' ')} {score:.2f}"
-            for name, score in passage.score_parts.items()
-            if score
-        ]
-        click.echo(_INDENT + one_line(" + ".join(parts)))
+        parts = {name: part for name, part in passage.score_parts.items() if part}
+        said = [f"{name.replace('_', ' ')} {part:.2f}" for name, part in parts.items()]
+        if "bm25" in parts:
+            words = (f"{term} {part:.2f}" for term, part in passage.terms.items())
+            at = list(parts).index("bm25")
+            said[at] = f"words {parts['bm25']:.2f} ({', '.join(words)})"
+        click.echo(_INDENT + one_line(" + ".join(said)))
 
 
 @click.command("show", cls=Command)
@@ -159,21 +154,19 @@ def show_command(record_id: int, raw: bool, clean: bool) -> None:
             raise StoreError(f"There is no text with the id {record_id}.")
         note(outline(lines[0]))
         if raw:
-            text = _raw(store, record_id)
+            body = body_of(store.db, record_id)
+            if body is None:
+                raise StoreError(
+                    f"No raw body of {record_id} is kept: it is not yours, was not "
+                    "cleaned out of anything, or was imported when raw bodies were not "
+                    "kept."
+                )
+            both = f"{body.plain}\n\n{body.html}".lstrip()
+            text = both if body.html else body.plain
         else:
             own = "SELECT body FROM record WHERE id = ?"
             text = str(store.db.execute(own, [record_id]).fetchone()[0])
     click.echo(legible(text))
-
-
-def _raw(store: Store, record_id: int) -> str:
-    body = body_of(store.db, record_id)
-    if body is None:
-        raise StoreError(
-            f"No raw body of {record_id} is kept: it is not yours, was not cleaned out "
-            "of anything, or was imported when raw bodies were not kept."
-        )
-    return body.plain if not body.html else f"{body.plain}\n\n{body.html}".lstrip()
 
 
 @click.command("status", cls=Command)
@@ -199,13 +192,13 @@ def status_command(as_json: bool) -> None:
     sent = f"{len(entries)} requests, {sum(one.size for one in entries):,} bytes sent"
     for line in _status(summary, addresses, settings, sent):
         click.echo(one_line(line))
-    charts: dict[str, Mapping[str, int]] = {
-        "by kind": summary.kinds,
-        "by source": summary.sources,
-        "by year": summary.years,
-        "by language, in a sample": summary.languages or {},
-    }
-    for name, counts in charts.items():
+    charts: list[tuple[str, Mapping[str, int] | None]] = [
+        ("by kind", summary.kinds),
+        ("by source", summary.sources),
+        ("by year", summary.years),
+        ("by language, in a sample", summary.languages),
+    ]
+    for name, counts in charts:
         if counts:
             click.echo()
             heading(name)
@@ -220,16 +213,15 @@ def _status(
     held = ", ".join(f"{number} {kind}s" for kind, number in summary.kinds.items())
     raw = f"{in_words(summary.raw_bytes)} of it raw bodies"
     kind = "encrypted" if summary.encrypted else "not encrypted"
-    put_away = {
-        "excluded": summary.excluded,
-        "in the trash": summary.trash,
-        "forgotten": summary.forgotten,
-    }
-    away = ", ".join(
-        f"{number:,} {name}" for name, number in put_away.items() if number
+    put_away = (
+        (summary.excluded, "excluded"),
+        (summary.trash, "in the trash"),
+        (summary.forgotten, "forgotten"),
     )
+    away = ", ".join(f"{number:,} {name}" for number, name in put_away if number)
     failed = sum(summary.failed.values())
     backup = f"{summary.backup}, {in_words(summary.backup_bytes)}"
+    others = f"{summary.received:,}, never imitated"
     rows = {
         "folder": str(state_folder()),
         "your texts": f"{held}; {summary.words:,} words" if held else _NO_TEXTS,
@@ -241,9 +233,7 @@ def _status(
         "ledger": sent,
         "on disk": f"{in_words(summary.bytes)}, {raw}; {kind}",
         "backup": backup if summary.backup else "none",
-        "by others": f"{summary.received:,}, never imitated"
-        if summary.received
-        else "none",
+        "by others": others if summary.received else "none",
         "put away": away or "none",
         "unreadable": f"{failed:,} in what was imported" if failed else "none",
     }
@@ -251,10 +241,8 @@ def _status(
     for reason, times in list(summary.failed.items())[:_REASONS]:
         yield f"            {times:,} x {reason}"
     if summary.behind:
-        yield (
-            "attention   mails were cleaned by older rules than those of this version: "
-            "run 'specsteer reclean'"
-        )
+        old = "mails were cleaned by older rules than those of this version"
+        yield f"attention   {old}: run 'specsteer reclean'"
     if summary.untidy:
         yield f"attention   {UNTIDY}"
 
@@ -282,7 +270,7 @@ def me_command(ctx: click.Context) -> None:
 def list_addresses() -> None:
     """Show your addresses, how many texts each sent, and why they count as yours."""
     with Store.open(store_path()) as store:
-        found = addresses_of.identities(store.db)
+        found = identities.identities(store.db)
     for one in found:
         sure = one.why if one.confirmed else f"{one.why}; 'me add' confirms it"
         click.echo(f"{one_line(one.address)}  {one.texts:,} texts  ({sure})")
@@ -295,7 +283,7 @@ def list_addresses() -> None:
 def add(addresses: tuple[str, ...]) -> None:
     """Say that these addresses are yours (or names, where a chat knows only names)."""
     with Store.open(store_path()) as store:
-        turned = addresses_of.add_identities(store.db, addresses)
+        turned = identities.add_identities(store.db, addresses)
     click.echo(f"{turned:,} stored texts turn out to be yours")
 
 
@@ -304,7 +292,7 @@ def add(addresses: tuple[str, ...]) -> None:
 def remove(addresses: tuple[str, ...]) -> None:
     """Say that these addresses are not yours; they are not suggested again."""
     with Store.open(store_path()) as store:
-        turned = addresses_of.remove_identities(store.db, addresses)
+        turned = identities.remove_identities(store.db, addresses)
     click.echo(f"{turned:,} stored texts are others' again")
 
 
@@ -312,16 +300,16 @@ def remove(addresses: tuple[str, ...]) -> None:
 def suggest() -> None:
     """Look for more of your addresses, with the evidence; in a terminal, ask."""
     with Store.open(store_path()) as store:
-        found = addresses_of.suggestions(store.db)
+        found = identities.suggestions(store.db)
         for one in found:
             click.echo(f"{one_line(one.address)}  {one.texts:,} texts  ({one.why})")
             if not sys.stdin.isatty():
                 continue
             if confirm(f"Is {one.address} yours?"):
-                turned = addresses_of.add_identities(store.db, [one.address])
+                turned = identities.add_identities(store.db, [one.address])
                 note(f"{turned:,} stored texts turn out to be yours")
             else:
-                addresses_of.remove_identities(store.db, [one.address])
+                identities.remove_identities(store.db, [one.address])
     if not found:
         note("no other address looks like yours")
 
@@ -368,13 +356,14 @@ def _refreshed(chosen: dict[str, Any]) -> Profile:
     from edge_app.commands.service_config import config_of
     from edge_app.service.service import WritingService
 
-    def show_notice(event: Event) -> None:
-        if isinstance(event, Notice):
-            note(event.text)
-
     config = config_of(read_settings(), {**chosen, "server": ""})
     with stoppable() as stop, closing(WritingService(config)) as service:
         try:
-            return service.write_profile(show_notice, stop)
+            return service.write_profile(_show_notice, stop)
         except StoppedError:
             sys.exit(STOPPED)
+
+
+def _show_notice(event: Event) -> None:
+    if isinstance(event, Notice):
+        note(event.text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -19,11 +19,14 @@ from decoding_core.methods import available, build, summary
 from edge_app import sample
 from edge_app.commands import options
 from edge_app.commands.output import Output
-from edge_app.commands.terminal import STOPPED, note, read_stdin, stoppable
-from edge_app.config.settings import (
-    Settings,
-    read_settings,
+from edge_app.commands.terminal import (
+    STOPPED,
+    is_interactive,
+    note,
+    read_stdin,
+    stoppable,
 )
+from edge_app.config.settings import Settings, read_settings
 from edge_app.decoding import events
 from edge_app.retrieval import personalisation
 from edge_app.retrieval.naming import parted
@@ -35,18 +38,18 @@ from personal_store.search.index import is_to
 
 if TYPE_CHECKING:
     from edge_app.service.service import WritingService
-    from edge_app.service.tape import Recorded, Recorder, Tape
+    from edge_app.service.tape import Tape
 
 _OF_SETTINGS = (
-    *("token", "token_in_clear", "cadence"),
-    *("privacy_budget", "privacy_mixture"),
+    *("token", "token_in_clear", "cadence", "privacy_budget", "privacy_mixture"),
 )
-"""Options that stand for a line of settings.toml, and those of its table [method]."""
+"""Options that stand for a line of settings.toml."""
 _OF_METHOD = (
     *("method", "base", "threshold", "strength", "draft_length", "window"),
     *("costeer_steps", "costeer_alpha", "costeer_lambda", "costeer_eta"),
     *("temperature", "top_p", "seed"),
 )
+"""Those that stand for a line of its table [method]."""
 
 
 class _NumberOrAuto(click.ParamType["float | str"]):
@@ -61,10 +64,8 @@ class _NumberOrAuto(click.ParamType["float | str"]):
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float | str:
         """The number that was typed."""
-        if value == "auto":
-            return "auto"
         try:
-            return self._number(value)
+            return "auto" if value == "auto" else self._number(value)
         except ValueError:
             kind = "whole number" if self._number is int else "number"
             self.fail(f"'{value}' is neither a {kind} nor 'auto'.", param, ctx)
@@ -227,27 +228,23 @@ def write_command(request: str, **chosen: Any) -> None:
         plain=chosen["plain"],
         verbose=chosen["verbose"],
     )
-    with (
-        _recorder(wanted, chosen) as recorder,
-        stoppable() as stop,
-        closing(_service(settings, chosen)) as service,
-        closing(output),
-    ):
+    with ExitStack() as opened:
+        readers = [output.add]
+        if chosen["record"] is not None:
+            from edge_app.service.tape import Recorder  # pydantic takes 0.1 s to load
+
+            recorder = Recorder(
+                chosen["record"], wanted.brief, samples=chosen["sample"]
+            )
+            opened.enter_context(closing(recorder))
+            readers.insert(0, recorder.add)
+        stop = opened.enter_context(stoppable())
+        service = opened.enter_context(closing(_service(settings, chosen)))
+        opened.enter_context(closing(output))
         output.warn_of_no_history(service.counts())
-        seen = [output.add] if recorder is None else [recorder.add, output.add]
-        service.write(wanted, events.emit_to(*seen), stop)
+        service.write(wanted, events.emit_to(*readers), stop)
     if stop.is_set():
         sys.exit(STOPPED)
-
-
-def _recorder(
-    wanted: WriteRequest, chosen: dict[str, Any]
-) -> AbstractContextManager[Recorder | None]:
-    if chosen["record"] is None:
-        return nullcontext()
-    from edge_app.service.tape import Recorder  # pydantic takes 0.1 s to load
-
-    return Recorder(chosen["record"], wanted.brief, samples=chosen["sample"])
 
 
 def _service(settings: Settings, chosen: dict[str, Any]) -> WritingService:
@@ -277,7 +274,7 @@ def _write_request(
         may_go_offline=not chosen["no_offline"],
         guard=chosen["guard"] or defaults.guard,
         weighs=chosen["record"] is not None,
-        ask=ask_in_terminal if sys.stdin.isatty() and sys.stderr.isatty() else None,
+        ask=ask_in_terminal if is_interactive() else None,
     )
 
 
@@ -299,12 +296,12 @@ def _recipient(chosen: dict[str, Any]) -> str:
         return named
     with options.opened_store(chosen["sample"]) as store:
         letter = store.received(number)
-        answered = "" if letter is None else recipient_of(store, letter)
-    if letter is None:
-        raise InvalidSettingsError(
-            f"no received text has the number {number}: 'specsteer search --received "
-            "WORDS' shows the numbers"
-        )
+        if letter is None:
+            raise InvalidSettingsError(
+                f"no received text has the number {number}: 'specsteer search "
+                "--received WORDS' shows the numbers"
+            )
+        answered = recipient_of(store, letter)
     if len(letter.text) > LONGEST_LETTER:
         note("only the beginning of the letter is read: it is long")
     if not named:
@@ -389,7 +386,7 @@ def replay_command(
         for line in masked.lines():
             click.echo(line)
         if not yes:
-            if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            if not is_interactive():
                 raise click.UsageError("nobody is there to ask: look at it, then --yes")
             if not confirm(f"write these lines to {out}?"):
                 raise click.Abort
@@ -415,35 +412,27 @@ def lines_of(tape: Tape) -> Iterator[str]:
         tape.recorded, key=lambda one: isinstance(one.event, events.Drafted)
     ):
         run = list(together)
+        said = [(one.at, _in_a_line(one.event)) for one in run]
         if drafts:
-            yield _line(run[0].at, f"drafted {len(run)}: {_drafted(run)}")
-        else:
-            yield from (
-                _line(one.at, said) for one in run if (said := _said(one.event))
-            )
-
-
-def _line(at: float, words: str) -> str:
-    return one_line(f"{at:8.2f} s  {words}")
-
-
-def _drafted(run: list[Recorded]) -> str:
-    texts = (one.event.text for one in run if isinstance(one.event, events.Drafted))
-    return _quoted("".join(texts))
+            text = "".join(words for _, words in said)
+            said = [(run[0].at, f"drafted {len(run)}: {_quoted(text)}")]
+        yield from (one_line(f"{at:8.2f} s  {words}") for at, words in said if words)
 
 
 def _quoted(text: str) -> str:
     return repr(text)[1:-1].join("“”")
 
 
-def _said(event: events.Event) -> str:
-    """An event in one line; empty for one that a person need not know."""
+def _in_a_line(event: events.Event) -> str:
+    """An event in words; empty for one that a person need not know."""
     match event:
         case events.SourcesFound(sources):
             titles = "; ".join(source.title for source in sources)
             return f"read {len(sources)} texts: {titles}" if titles else "read no text"
         case events.Opened(verifier, local):
             return "no checker takes part" if local else f"the checker is {verifier}"
+        case events.Drafted(_, text):
+            return text
         case events.Sent():
             return f"sent {event.size:,} bytes: {event.what}"
         case events.Received():

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import atexit
 import json
 import os
 import secrets
-import shutil
-import tempfile
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -23,8 +19,6 @@ from models.running.settings import EngineSettings
 
 _SEEDS = 1 << 53
 """A seed that nobody can guess: see docs/privacy.md. JSON keeps 53 bits."""
-_ROOM_OF_SAMPLE = 40 << 20
-"""Bytes that an import of the sample letters asks for, about."""
 SETTINGS = "settings"
 """What the file is called in its seal."""
 ALLOWED = "list of allowed phrases"
@@ -140,25 +134,17 @@ def store_path() -> Path:
 
 
 def sample_store_path() -> Path:
-    """The file of the sample history, which never mixes with the person's own; in
-    memory, for this process alone, if the disk has no room for it."""
-    folder = state_folder()
-    return (_in_memory() if _is_full(folder) else folder) / "sample.db"
+    """The file of the sample history, which never mixes with the person's own."""
+    return state_folder() / "sample.db"
 
 
-def _is_full(folder: Path) -> bool:
-    there = next(one for one in (folder, *folder.parents) if one.exists())
-    return shutil.disk_usage(there).free < _ROOM_OF_SAMPLE
-
-
-@cache
-def _in_memory() -> Path:
-    """A folder that lies in memory if the system has one, and is deleted at exit."""
-    shared = Path("/dev/shm")  # noqa: S108 (the folder in it is new, and our own)
-    where = shared if shared.is_dir() and not _is_full(shared) else None
-    made = tempfile.mkdtemp(prefix="specsteer-", dir=where)
-    atexit.register(shutil.rmtree, made, ignore_errors=True)
-    return Path(made)
+def expanded(words: str) -> Path:
+    """A path that a person wrote, with `~`; raises InvalidSettingsError if there is no
+    such home folder."""
+    try:
+        return Path(words).expanduser()
+    except RuntimeError as error:
+        raise InvalidSettingsError(f"there is no such home folder: {words}") from error
 
 
 def allowed_path() -> Path:

@@ -54,6 +54,10 @@ class Summary:
     """Record ids of those that fitted into its prompt."""
 
 
+class NoProfileError(Exception):
+    """A profile would have to be written, and may not."""
+
+
 Summarise = Callable[[Sequence[Passage]], Summary]
 
 
@@ -103,17 +107,18 @@ class Profiler:
 
     def __init__(
         self,
-        summarise: Summarise,
+        summarise: Summarise | None,
         specialist: str,
         kept: Path | None = None,
-        notice: Callable[[str], None] | None = None,
+        notice: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """`kept` is the file of the profile; None: only the last, in memory. `notice`
-        gets a sentence before one is written, which takes its time."""
+        """`summarise` is None if no profile may be written; `kept` is the file of the
+        profile, None: only the last, in memory. `notice` gets a sentence before one is
+        written, which takes its time."""
         self._summarise = summarise
         self._specialist = specialist
         self._kept = kept
-        self._notice = notice or (lambda _: None)
+        self._notice = notice
         self._last: tuple[tuple[str, ...], Summary] | None = None
 
     def __call__(self, texts: Searchable, excluded: Collection[int]) -> str:
@@ -132,7 +137,10 @@ class Profiler:
         return self.renew(texts, excluded).text
 
     def renew(self, texts: Searchable, excluded: Collection[int] = ()) -> Profile:
-        """Write it anew. With texts excluded it is of this moment and is not kept."""
+        """Write it anew; it is not kept if texts are excluded. Raises NoProfileError
+        if no profile may be written."""
+        if self._summarise is None:
+            raise NoProfileError
         self._notice("a profile of your texts is being written, on this device alone")
         newest = texts.recent(limit=TEXTS, excluded=excluded)
         key = tuple(passage.text for passage in newest)

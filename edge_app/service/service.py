@@ -20,18 +20,8 @@ from decoding_core.methods import build
 from decoding_core.protocols import Engine, Verifier
 from decoding_core.verifier import VerifierRole, role_of
 from edge_app.config.sealed import key_of
-from edge_app.decoding.events import (
-    Emit,
-    Event,
-    Finished,
-    FinishReason,
-    HeldBack,
-    Notice,
-    Source,
-    Statistics,
-    Tally,
-    emit_to,
-)
+from edge_app.decoding import events
+from edge_app.decoding.events import Emit, Notice, Source, emit_to
 from edge_app.decoding.on_device import OfflineVerifier, RememberedRows, verifier_of
 from edge_app.decoding.session import Patience, go_alone
 from edge_app.privacy.budget import Account, CountingVerifier, PublicText
@@ -48,20 +38,13 @@ from edge_app.retrieval.context import (
     title,
 )
 from edge_app.sample import make_ready
-from edge_app.service.answering import (
-    addressed_brief,
-    as_greeted,
-    correspondents,
-    letters,
-    notes_on,
-    received,
-)
+from edge_app.service import answering
 from edge_app.service.import_plan import import_noted
 from edge_app.service.languages import word_on_languages
 from edge_app.service.profiles import (
+    NoProfileError,
     Profile,
     Profiler,
-    Summary,
     profile_path,
     summariser,
 )
@@ -70,7 +53,6 @@ from edge_app.service.text_job import TextJob, never_drawn
 from edge_app.transport import check_token_goes_safely, is_this_machine
 from edge_app.transport.child_server import ChildServer
 from edge_app.transport.verifier import CloudVerifier
-from models.never_drawn import NeverDrawn
 from models.running.interface import Model, TextScorer, TextSlots
 from models.running.loading import load_model, load_reranker
 from models.running.machine import fit_threads
@@ -84,20 +66,9 @@ adapter was trained on them."""
 _MOMENT = 0.1  # seconds
 
 
-class _NoProfileYetError(Exception):
-    """A profile would have to be written."""
-
-
-def _no_profile_yet(passages: Sequence[Passage]) -> Summary:
-    """Write no profile before a text is asked for: that takes as long as a text."""
-    del passages
-    raise _NoProfileYetError
-
-
 def _source(passage: Passage) -> Source:
-    parts = dict(passage.score_parts)
     named = passage.record_id, title(passage), passage.score
-    return Source(*named, parts, passage.text)
+    return Source(*named, dict(passage.score_parts), passage.text)
 
 
 class WritingService:
@@ -116,17 +87,16 @@ class WritingService:
         self._reranker: TextScorer | None = None
         self._verifier: CloudVerifier | None = None
         self._verifier_of: tuple[str, str] = "", ""
-        self._said: set[str] = set()
-        """Notices that are shown once."""
-        self._allowed: list[str] = []  # by answers of this sitting
+        self._shown_once: set[str] = set()  # notices
+        self._allowed: list[str] = []  # by answers to this service
         self._quotes = QuoteReader()
-        self._early: list[Event] = []
+        self._early: list[events.Event] = []
         """Events before the text to which they are reported."""
 
     def prepare(
         self, *, offline: bool = False, stop: threading.Event | None = None
     ) -> str:
-        """Load the specialist and reach or start the server; the name of the
+        """Load the specialist and reach or start the server; returns the name of the
         verifier.
 
         Raises:
@@ -136,14 +106,13 @@ class WritingService:
         """
         with self._working(), ExitStack() as before_leaving:
             config = self._config
-            if not offline and not config.server:
-                if self._child is not None and self._child.ended:
-                    self._child.close()
-                    self._child = None
-                if self._child is None:
-                    self._child = ChildServer(
-                        config.generalist, config.specialist, config.engine
-                    )
+            if self._child is not None and self._child.ended and not offline:
+                self._child.close()
+                self._child = None
+            if self._child is None and not (offline or config.server):
+                self._child = ChildServer(
+                    config.generalist, config.specialist, config.engine
+                )
             if config.server and not offline and self._verifier is None:
                 key_of(config.store)  # which a thread beside this one must not ask for
                 # While the models are loaded.
@@ -151,70 +120,68 @@ class WritingService:
                 reaching.start()
                 before_leaving.callback(reaching.join)
             if self._context is None:
-                model = load_model(config.specialist, config.engine, self._closing)
-                length = min(model.context_length, LONGEST_CONTEXT)
-                self._model = model
-                self._context = model.open(1, length, adapter=config.adapter)
+                self._model = load_model(
+                    config.specialist, config.engine, self._closing
+                )
+                length = min(self._model.context_length, LONGEST_CONTEXT)
+                self._context = self._model.open(1, length, adapter=config.adapter)
             # A server on this machine verifies while this process drafts.
-            shares = not offline and is_this_machine(
-                config.server or "http://127.0.0.1"
-            )
-            # That of the text before is set where it was stopped.
+            here = not config.server or is_this_machine(config.server)
+            # The event of the text before is set if that was stopped.
             self._context.stop = stop or threading.Event()
-            fit_threads(self._context, 1, default_threads() if shares else None)
+            threads = default_threads() if here and not offline else None
+            fit_threads(self._context, 1, threads)
             if self._reranker is None and config.reranker is not None:
                 self._reranker = load_reranker(config.reranker, config.engine)
             if self._child is not None and not offline:
                 self._child.wait(stop)
         if offline:
             return "this device alone"
-        return self._config.server or "a server on this machine"
+        return config.server or "a server on this machine"
 
     def write(self, request: WriteRequest, emit: Emit, stop: threading.Event) -> None:
-        """Write a text; `emit` is called with all that happens, `Finished` last.
+        """Write a text; `emit` gets all events, `Finished` last.
 
         Raises:
             DecodingError: it cannot be written; nothing is lost.
         """
         request, role, history = self._filled_in(request)
-        notice = None
         self._check(request, role, history)
         if history == "generalist":  # the server is given the history itself
             request = replace(request, guard="off")
+        offline = request.offline or not role.uses_generalist
+        alone = None
         try:
-            offline = request.offline or not role.uses_generalist
             try:
                 if not offline:
                     check_room(self._config.ledger)
                 self.prepare(offline=offline, stop=stop)
             except CloudUnreachableError as error:
                 allowed = request.may_go_offline
-                notice = Notice(go_alone(error, "the text is", allowed=allowed))
+                alone = Notice(go_alone(error, "the text is", allowed=allowed))
                 self.prepare(offline=True, stop=stop)
                 request = replace(request, offline=True)
         except StoppedError:
-            emit(Finished("stopped", Statistics()))
+            emit(events.Finished("stopped", events.Statistics()))
             return
         with self._working(), closing(self._ledger(prune=True)) as ledger:
-            tally = Tally()
+            tally = events.Tally()
             for event in self._early:
                 emit_to(tally.add, emit)(event)
             self._early.clear()
             emit = emit_to(tally.add, ledger.add, emit)
-            if notice is not None:
-                emit(notice)
-            nobody = history == "nobody"
-            reason = self._written(request, role, emit, stop, learnt=not nobody)
-            emit(Finished(reason, tally.statistics()))
+            if alone is not None:
+                emit(alone)
+            learnt = history != "nobody"
+            reason = self._written(request, role, emit, stop, learnt=learnt)
+            emit(events.Finished(reason, tally.statistics()))
 
     def read_ahead(self, request: WriteRequest, stop: threading.Event) -> None:
-        """Have the specialist read what it is to read for `request`, on this device
-        alone: nothing is sent, told or kept. The text that is written next reads on
-        from there. Nothing is read ahead before `prepare`, if the specialist has no
-        part in a method or reads no history, if a reranker would have to choose the
-        texts, or if a profile would have to be written first. Raises StoppedError if
-        `stop` was set, or the service was closed and DecodingError if it cannot be
-        written either."""
+        """Have the specialist read the prompt of `request`, from whose end the next
+        text goes on; nothing is sent, reported or kept. Does nothing before `prepare`,
+        without the specialist or a history in the method, and if a reranker would have
+        to choose the texts or a profile would have to be written. Raises StoppedError
+        if `stop` was set or the service closed, and DecodingError as `write`."""
         request, role, history = self._filled_in(request)
         if not (role.uses_specialist and history == "specialist"):
             return
@@ -222,9 +189,8 @@ class WritingService:
             model, context = self._model, self._context
             if model is None or context is None or self._reranker is not None:
                 return
-            with self._store() as store, suppress(_NoProfileYetError):
-                path = profile_path(store.path)
-                profiler = Profiler(_no_profile_yet, str(model.path), path)
+            with self._store() as store, suppress(NoProfileError):
+                profiler = Profiler(None, str(model.path), profile_path(store.path))
                 request, retrieved = self._found(store, request, profiler)
                 job = TextJob(
                     model, context, request, role.method, lambda _: None, stop
@@ -233,8 +199,7 @@ class WritingService:
 
     def write_profile(self, emit: Emit, stop: threading.Event) -> Profile:
         """Write the profile of the history anew, and keep it. Raises
-        InvalidSettingsError if there is no history and StoppedError if the person
-        stopped."""
+        InvalidSettingsError without a history, and StoppedError if `stop` is set."""
         self.prepare(offline=True, stop=stop)
         with self._working(), self._store() as store:
             if not store.counts()["own"]:
@@ -252,32 +217,31 @@ class WritingService:
         stop: threading.Event,
         *,
         learnt: bool,
-    ) -> FinishReason:
-        """Why the text ended, after it was written with what the history holds, and by
-        what was `learnt` of it if an adapter is worn."""
+    ) -> events.FinishReason:
+        """Write the text, and return why it ended; `learnt` says whether the method
+        uses the history and the adapter."""
         model, context = self._model, self._context
         assert model is not None
         assert context is not None
         given = model.vocabulary.tokenize(request.before) if request.before else []
         request = replace(request, max_tokens=request.max_tokens + len(given))
+        gate = None
         try:
             with self._store() as store:
                 profiler = self._profiler(store, emit, stop)
                 request, retrieved = self._found(store, request, profiler)
-                gate = None
+                texts = [passage.text for passage in retrieved.passages]
                 if role.uses_generalist:
                     index = self._index(request, store, retrieved)
-                    letters = (passage.text for passage in retrieved.passages)
-                    quotes = Quotes(index, request.brief, letters)
+                    quotes = Quotes(index, request.brief, texts)
                     detokenize = model.vocabulary.detokenize
                     emit = self._quotes.beside(quotes, detokenize, emit)
                     gate = self._gate(request, index, emit) if learnt else None
         except StoppedError:
             return "stopped"
-        texts = [passage.text for passage in retrieved.passages]
         word = word_on_languages(self._config.specialist, request.brief.text, texts)
-        if word is not None and word not in self._said:
-            self._said.add(word)
+        if word is not None and word not in self._shown_once:
+            self._shown_once.add(word)
             emit(Notice(word))
 
         def connect() -> Verifier:
@@ -291,35 +255,39 @@ class WritingService:
             verifier.attach(emit_to(counting.hear, emit), stop)
             return counting
 
-        def base_slots(length: int = context.context_length) -> TextSlots:
-            if self._base is None:  # a second cache over the same weights; no adapter
-                self._base = model.open(1, length)
-            return self._base
-
         def base() -> Engine:
-            slots = base_slots()
+            slots = self._base_slots()
             slots.stop = stop
             return slots.sequence()
 
         account, account_base = None, base
-        if self._reckons(request, role) and learnt:
+        if self._needs_account(request, role) and learnt:
             # Read twice: by the account, and as part of the verifier if it is one.
             shared = RememberedRows(base())
-            public = PublicText(gate, request.max_tokens)
-            never = never_drawn(model.vocabulary, request, retrieved.passages)
-            account = self._account(request, role, shared, emit, public, never)
+            assert request.privacy is not None
+            spent = self._spent_today()
+            account = Account(
+                request.settings.draw(),
+                shared,
+                emit,
+                request.privacy,
+                judges=role.draft_limit > 0 and not role.adds_draft,
+                never=never_drawn(model.vocabulary, request, retrieved.passages),
+                today=spent.read(),
+                note=spent.add,
+                public=PublicText(gate, request.max_tokens),
+            )
 
             def account_base() -> Engine:
                 return shared
 
         verifier: Verifier = OfflineVerifier()
         if context.adapter is not None and not learnt:
-            context = base_slots()
+            context = self._base_slots()
         if not (request.offline and role.uses_generalist):
             verifier = verifier_of(role, connect, account_base)
-        patience = Patience()
-        if self._child is not None:
-            patience = Patience(pauses=())  # nobody starts it again in mid-text
+        # Nobody starts a server that we started again in mid-text.
+        patience = Patience() if self._child is None else Patience(pauses=())
         # Its session stays open: another version reads on from where the two differ.
         job = TextJob(
             *(model, context, request, role.method, emit, stop, patience),
@@ -333,17 +301,25 @@ class WritingService:
         except VocabularyRefusedError as error:
             assert self._verifier is not None
             where = ""
-            with suppress(DecodingError):  # one that does not tell refuses all the same
+            with suppress(DecodingError):  # a server may refuse without a list
                 names = model.vocabulary.names()
                 where = f": {self._verifier.first_difference(names)}"
             raise VocabularyRefusedError(f"{error}{where}") from error
 
+    def _base_slots(self) -> TextSlots:
+        """A second cache over the specialist's weights, without an adapter."""
+        assert self._model is not None
+        assert self._context is not None
+        if self._base is None:
+            self._base = self._model.open(1, self._context.context_length)
+        return self._base
+
     def _filled_in(
         self, request: WriteRequest
     ) -> tuple[WriteRequest, VerifierRole, str]:
-        """The request with the configuration's choices where it has none of its own,
+        """The request with the configuration's choices for those that it leaves open,
         the role of its method, and who reads the history. Raises InvalidSettingsError
-        for a personalisation that is unknown."""
+        for an unknown personalisation."""
         method = build(request.settings)
         role = role_of(request.settings.terms(), method)
         history = method.reads_history
@@ -360,13 +336,13 @@ class WritingService:
     def _found(
         self, store: Store, request: WriteRequest, profiler: Profiler
     ) -> tuple[WriteRequest, Retrieved]:
-        """The request with all that is to be read beside it, and what was found in the
+        """The request with all notes and its recipient, and what was found in the
         history. Raises StoppedError when the person stops."""
         if request.reply_to is not None:
-            notes = notes_on(store, request.reply_to), request.background
+            notes = answering.notes_on(store, request.reply_to), request.background
             background = "\n\n".join(part for part in notes if part.strip())
             request = replace(request, background=background)
-        brief = addressed_brief(store, request.brief, request.reply_to)
+        brief = answering.addressed_brief(store, request.brief, request.reply_to)
         query = RetrievalQuery(
             brief, excluded=request.excluded, seed=request.settings.seed
         )
@@ -374,51 +350,31 @@ class WritingService:
         context = RetrievalContext(profiler, self._reranker)
         retrieved = choice.find(store, query, context)
         beside = retrieved.beside(request.background)
-        brief = as_greeted(store, brief)
+        brief = answering.as_greeted(store, brief)
         return replace(request, brief=brief, background=beside), retrieved
 
-    def _reckons(self, request: WriteRequest, role: VerifierRole) -> bool:
-        """Whether to reckon what leaves: where there is a limit, and where the base is
-        on this device anyway."""
+    def _needs_account(self, request: WriteRequest, role: VerifierRole) -> bool:
+        """Whether what leaves is counted in nats: if there is a limit, and if the base
+        is on this device anyway."""
         assert request.privacy is not None
-        told = role.uses_generalist and not request.offline
-        on_edge = request.settings.base == "edge"
-        return told and role.uses_specialist and (request.privacy.binds or on_edge)
+        if request.offline or not (role.uses_generalist and role.uses_specialist):
+            return False
+        return request.privacy.binds or request.settings.base == "edge"
 
-    def _account(
-        self,
-        request: WriteRequest,
-        role: VerifierRole,
-        base: Engine,
-        emit: Emit,
-        public: PublicText,
-        never: NeverDrawn,
-    ) -> Account:
-        """The account of a text, which goes on with what this server was told today."""
-        assert self._model is not None
-        config = self._config
-        spent = SpentToday(
-            spent_path(config.ledger),
-            "this machine" if self._child is not None else config.server.rstrip("/"),
+    def _spent_today(self) -> SpentToday:
+        """The sum of this day for the present server."""
+        server = self._config.server.rstrip("/")
+        return SpentToday(
+            spent_path(self._config.ledger),
+            "this machine" if self._child is not None else server,
             datetime.now().astimezone().date(),
-            config.store,
-        )
-        return Account(
-            request.settings.draw(),
-            base,
-            emit,
-            request.privacy,
-            judges=role.draft_limit > 0 and not role.adds_draft,
-            never=never,
-            today=spent.read(),
-            note=spent.add,
-            public=public,
+            self._config.store,
         )
 
     def _index(
         self, request: WriteRequest, store: Store, retrieved: Retrieved
     ) -> PrivateIndex:
-        """What of the history a draft may hold."""
+        """The private phrases that a draft must not hold."""
         passages = list(retrieved.passages)
         if self._config.adapter is not None:  # it may know any text by heart
             passages += store.recent(limit=LEARNT)
@@ -435,11 +391,10 @@ class WritingService:
         self, request: WriteRequest, index: PrivateIndex, emit: Emit
     ) -> GuardGate | None:
         """What a draft must pass before it leaves; None if the person wants none."""
-        mode = request.guard or self._config.guard
+        mode, person = request.guard or self._config.guard, request.ask
         if mode == "off":
             return None
         assert self._model is not None
-        person = request.ask
         if mode == "ask" and person is None:
             emit(
                 Notice(
@@ -448,7 +403,7 @@ class WritingService:
                 )
             )
 
-        def may_leave(held: HeldBack) -> bool:
+        def may_leave(held: events.HeldBack) -> bool:
             answer: MayLeave = "no" if person is None else person(held)
             if answer == "always":
                 phrase = " ".join(held.text.split()).strip(".,;:!?\"'()")
@@ -457,31 +412,32 @@ class WritingService:
                     self._config.allow_always(phrase)
             return answer != "no"
 
-        seed = request.settings.seed
-        return GuardGate(index, self._model.vocabulary, mode, may_leave, seed)
+        vocabulary, seed = self._model.vocabulary, request.settings.seed
+        return GuardGate(index, vocabulary, mode, may_leave, seed)
 
     def _check(self, request: WriteRequest, role: VerifierRole, history: str) -> None:
-        """Raise InvalidSettingsError for what cannot be, before anything is sent."""
+        """Raise InvalidSettingsError for an impossible request, before anything is
+        sent."""
         server, name = self._config.server, role.method.name
         assert request.privacy is not None
-        if not request.offline:
+        if request.offline:
+            if not role.draft_limit:
+                raise InvalidSettingsError(
+                    f"the method '{name}' draws every token with the server, so it "
+                    "does nothing offline; choose 'specialist', or leave --offline out"
+                )
+        else:
             request.privacy.check(role)
             if request.privacy.binds and history == "generalist":
                 raise InvalidSettingsError(
                     f"the method '{name}' gives your history away; it keeps no privacy "
                     "budget"
                 )
-        if request.offline and not role.draft_limit:
-            raise InvalidSettingsError(
-                f"the method '{name}' draws every token with the server, so it "
-                "does nothing offline; choose 'specialist', or leave --offline out"
-            )
-        if role.uses_generalist and not request.offline:
-            check_token_goes_safely(
-                server, self._config.token, in_clear=self._config.token_in_clear
-            )
-        away = server and not is_this_machine(server)
-        if history == "generalist" and away:
+            if role.uses_generalist:
+                check_token_goes_safely(
+                    server, self._config.token, in_clear=self._config.token_in_clear
+                )
+        if history == "generalist" and server and not is_this_machine(server):
             raise InvalidSettingsError(
                 f"the method '{name}' gives your history to the large model, so "
                 f"it runs on this machine only, not at {server}"
@@ -500,7 +456,7 @@ class WritingService:
     def correspondents(self) -> list[str]:
         """Everybody who can be written to, as `Name <address>`, the latest first."""
         with self._store() as store:
-            return correspondents(store)
+            return answering.correspondents(store)
 
     def identities(self) -> list[str]:
         """The addresses and names that are known to be the owner's."""
@@ -513,7 +469,7 @@ class WritingService:
             return store.own_address(answered)
 
     def search(self, query: str, limit: int = 20) -> list[Source]:
-        """Own texts that match a typed query, best first; the excerpt is all of it."""
+        """Own texts that match a typed query, best first, with the whole text."""
         with self._store() as store:
             return [_source(found) for found in store.find(query, limit=limit)]
 
@@ -524,15 +480,15 @@ class WritingService:
         return [_source(passage) for passage in found if passage is not None]
 
     def search_received(self, query: str, limit: int = 20) -> list[Letter]:
-        """Texts by others: those by a person of that name or address, then those that
-        hold the words, best first; the newest where nothing was typed."""
+        """Texts by others, as `answering.received` finds them."""
         with self._store() as store:
-            return letters(store, received(store, query, limit))
+            found = answering.received(store, query, limit)
+            return answering.letters(store, found)
 
     def thread(self, record_id: int) -> list[Letter]:
-        """All texts of a received one's thread, the oldest first."""
+        """All texts of the thread of a received one, the oldest first."""
         with self._store() as store:
-            return letters(store, store.thread(record_id))
+            return answering.letters(store, store.thread(record_id))
 
     def references(self, record_id: int) -> list[str]:
         """Identifiers of a received mail and of those that it answers."""
@@ -546,7 +502,7 @@ class WritingService:
         me: Sequence[str],
         progress: Callable[[int, int], None],
     ) -> str:
-        """Read an export into the store; the closing sentence."""
+        """Read an export into the store; returns the closing sentence."""
         asked = Unfinished(kind, path.absolute(), tuple(me))
         with Store.open(self._config.store) as store:
             return import_noted(store, asked, progress).summary()
@@ -576,8 +532,7 @@ class WritingService:
 
     @contextmanager
     def _working(self) -> Iterator[None]:
-        """The service to oneself. What goes wrong because it is closed meanwhile, or
-        was before, is a StoppedError."""
+        """Hold the service alone; raises StoppedError if it is or was closed."""
         with self._lock:
             if self._closing.is_set():
                 raise StoppedError("the service is closed")
@@ -605,16 +560,16 @@ class WritingService:
         return self._verifier
 
     def _reach(self) -> None:
-        """Open the connection to the server before the first text needs it; what goes
-        wrong goes wrong again there, and is told then."""
+        """Open the connection to the server before the first text needs it; its errors
+        come again there, and are raised then."""
         config = self._config
         with closing(self._ledger()) as ledger, suppress(DecodingError):
             check_token_goes_safely(
                 config.server, config.token, in_clear=config.token_in_clear
             )
             verifier = self._connected(*self._address)
-            tell = emit_to(ledger.add, self._early.append)
-            verifier.attach(tell, self._closing)
+            emit = emit_to(ledger.add, self._early.append)
+            verifier.attach(emit, self._closing)
             verifier.reach()
 
     def _ledger(self, *, prune: bool = False) -> Ledger:
@@ -622,7 +577,7 @@ class WritingService:
         return Ledger(self._config.ledger, self._config.store, days)
 
     def _hang_up(self) -> None:
-        """End the session that is open, and tell the ledger what that sends."""
+        """End the session that is open, and note in the ledger what that sends."""
         if self._verifier is not None:
             with closing(self._ledger()) as ledger:
                 self._verifier.attach(ledger.add, threading.Event())
@@ -632,11 +587,14 @@ class WritingService:
     def _free(self) -> None:
         try:
             self._hang_up()
-        finally:  # also where the ledger cannot be written
-            if self._child is not None:
-                self._child.close()
-            held = self._context, self._base, self._reranker, self._model
-            for one in held:
+        finally:  # also if the ledger cannot be written
+            for one in (
+                self._child,
+                self._context,
+                self._base,
+                self._reranker,
+                self._model,
+            ):
                 if one is not None:
                     one.close()
             self._child = self._context = self._base = self._model = None
@@ -645,13 +603,12 @@ class WritingService:
     def _store(self) -> Store:
         """One's own texts, or the sample while there are none."""
         own, sample = self._config.store, self._config.sample_store
-        if sample is None:
-            return Store.open(own)
         if own != sample:
             store = Store.open(own)
-            if store.counts()["own"]:
+            if sample is None or store.counts()["own"]:
                 return store
             store.close()
+        assert sample is not None
         store = Store.open(sample)
         make_ready(store)
         return store

@@ -95,14 +95,12 @@ class SpecSteerApp(App[None]):
         journals: JournalFolder | None = None,
         practice_models: bool = False,
         preferences: Preferences | None = None,
-        arriving: Callable[[], str] = str,
     ) -> None:
         """`first_request` fills the brief where the store holds sample letters only;
         `ledger` is a further reader of the events, called from the service's threads;
         `journals` is where drafts are kept as they are written, None: nowhere;
         `practice_models` says that the embedded pair writes; `preferences` are what the
-        settings say of the app; `arriving` says, while no model can run, which one is
-        on its way."""
+        settings say of the app."""
         put_right()
         self.preferences = preferences or Preferences()
         use_keymap(self.preferences.keymap)
@@ -135,7 +133,6 @@ class SpecSteerApp(App[None]):
         self.page = Page(
             self.writing, first_request, save_folder, practice_models=practice_models
         )
-        self._arriving = arriving
         self.last_words = ""
         """What is said on the terminal when the app has left it."""
 
@@ -263,8 +260,6 @@ class SpecSteerApp(App[None]):
         self.writing.retry()
         self.writing.sync()
         self.writing.look_at_checker()
-        if self.writing.without_models:
-            self.writing.note_arriving(self._arriving())
         self.page.say_news()
         self.page.stale()
 

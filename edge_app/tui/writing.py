@@ -104,8 +104,6 @@ class Writing:
         """Why the last attempt ended without a text, until the next action."""
         self.server: str | None = None
         self.problem = ""
-        self.arriving = ""
-        """The model that is being pulled, in words."""
         self.checker_silent = False
         """Whether the checker, asked last, gave no answer."""
         self.checker_ended = False
@@ -209,12 +207,6 @@ class Writing:
     def without_models(self) -> bool:
         """Whether there is none that could write."""
         return bool(self.problem) or (self.server or "").startswith(RECORDED)
-
-    def note_arriving(self, words: str) -> None:
-        """Note which model is being pulled; when none is any more, load models."""
-        before, self.arriving = self.arriving, words
-        if before and not words and not self.service_busy:
-            self.prepare()
 
     def prepare(self) -> None:
         """Load the models behind the page."""

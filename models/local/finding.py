@@ -8,13 +8,11 @@ are followed to files alone, and every search is bounded."""
 
 from __future__ import annotations
 
-import glob
 import hashlib
 import json
 import os
 import re
 import shutil
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -62,18 +60,6 @@ class PulledNote:
     """Sizes of the files that a pull brings, until it has brought all."""
 
 
-@dataclass(frozen=True, slots=True)
-class PullUnderWay:
-    """A pull that has not ended, by this process or another."""
-
-    repository: str
-    done: int
-    total: int
-    """Bytes."""
-    silent: float
-    """Seconds since the last of them came."""
-
-
 def pulled_folder() -> Path:
     """Where pulled models lie."""
     return machine_folder() / "models"
@@ -98,29 +84,6 @@ def write_note(folder: Path, note: PulledNote) -> None:
     """Keep the note, whole or not at all."""
     make_folder(folder)
     write_whole(folder / NOTE, f"{json.dumps(asdict(note), indent=1)}\n".encode())
-
-
-def pulls_under_way() -> list[PullUnderWay]:
-    """All pulls that were begun and have not brought all their files; one that was
-    broken off is silent for ever longer."""
-    found = []
-    for kept in sorted(pulled_folder().glob(f"*/*/{NOTE}")):
-        note = read_note(kept.parent)
-        if note is None or not note.coming:
-            continue
-        done, last = 0, 0.0
-        for name, size in note.coming.items():
-            target = kept.parent / name
-            parts = target.parent.glob(f".{glob.escape(target.name)}.*.part")
-            for one in (target, *parts):
-                with suppress(OSError):  # it took its name meanwhile
-                    status = one.stat()
-                    done += min(status.st_size, size)
-                    last = max(last, status.st_mtime)
-        silent = max(0.0, time.time() - (last or kept.stat().st_mtime))
-        total = sum(note.coming.values())
-        found.append(PullUnderWay(note.repository, min(done, total), total, silent))
-    return found
 
 
 def check_pulled(path: Path, progress: Progress | None = None) -> str:

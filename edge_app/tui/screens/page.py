@@ -503,8 +503,6 @@ class Page(Screen[None]):
 def next_step(writing: Writing, *, samples: bool) -> str:
     """A hint at the keys that are of use in the present state."""
     variant = writing.variant
-    if writing.arriving and not (variant is not None and variant.writing):
-        return writing.arriving
     if writing.problem:
         return "cannot write yet"
     if variant is not None and variant.writing:

@@ -9,7 +9,6 @@ from types import SimpleNamespace
 import pytest
 
 from decoding_core.errors import CloudUnreachableError
-from edge_app.config import settings
 from edge_app.privacy.ledger import check_room
 from models.folders import state_folder
 from personal_store import Store
@@ -166,22 +165,6 @@ def test_a_store_is_read_though_the_disk_takes_no_byte_more(run, letters):
     assert len(refused.stderr.splitlines()) == 2  # the text that is meant, the error
     assert "Traceback" not in refused.stderr
     assert json.loads(run("status", "--json").stdout)["store"]["usable"] == 2
-
-
-def test_the_sample_lies_in_memory_if_the_disk_has_no_room(home, monkeypatch):
-    """For this process alone; the disk of a person's own store is not written to."""
-    usage = shutil.disk_usage
-    full = SimpleNamespace(free=1 << 20)
-    monkeypatch.setattr(
-        settings.shutil, "disk_usage", lambda p: full if p == home else usage(p)
-    )
-    path = settings.sample_store_path()
-    assert home not in path.parents
-    assert path == settings.sample_store_path()
-    assert path.parent.stat().st_mode & 0o077 == 0
-    monkeypatch.undo()
-    monkeypatch.setenv("SPECSTEER_HOME", str(home))
-    assert settings.sample_store_path().parent == home
 
 
 def test_nothing_is_sent_that_cannot_be_noted(home, monkeypatch):

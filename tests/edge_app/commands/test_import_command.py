@@ -131,7 +131,7 @@ def test_whose_mail_it_takes_it_for_is_said_before_it_asks(run, tmp_path):
 
 @pytest.mark.parametrize("answer", [True, False])
 def test_on_a_terminal_it_asks(run, takeout, monkeypatch, answer):
-    monkeypatch.setattr(import_texts, "_is_terminal", lambda: True)
+    monkeypatch.setattr(import_texts, "is_interactive", lambda: True)
     monkeypatch.setattr(import_texts.click, "confirm", lambda *_, **__: answer)
 
     result = run("import", "auto", takeout)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from edge_app.commands import models_output as output
+from edge_app.commands import models as output
 from edge_app.config.settings import read_settings, settings_path
 from models.files import locate
 from models.local.describing import MachineMemory, describe

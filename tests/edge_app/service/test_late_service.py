@@ -3,13 +3,12 @@ closed at any time."""
 
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 from decoding_core.errors import StoppedError
-from edge_app.commands.app import LazyService, writing_service
+from edge_app.commands.app import LazyService
 from edge_app.service.requests import ServiceConfig
 
 HEAVY = {
@@ -54,7 +53,7 @@ app.open_app()
 def service(folder: Path) -> LazyService:
     nowhere = folder / "nowhere"
     config = ServiceConfig(nowhere, nowhere, folder / "store.db", nowhere)
-    return LazyService(partial(writing_service, config))
+    return LazyService(lambda: config)
 
 
 def test_the_page_is_painted_without_what_comes_later(home):
