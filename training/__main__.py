@@ -14,16 +14,14 @@ from decoding_core.foreign_text import gate_output
 from training import config, parent, rows, tokenizer
 from training.config import Recipe
 from training.drafts import Drafter
-from training.export import export, table
+from training.export import export
 from training.learning import Machine
 from training.run import load, train
 
-STEPS = ("tokenizer", "data", "train", "export", "quantisations", "all")
+STEPS = ("tokenizer", "data", "train", "export", "all")
 MODELS = "generalist", "specialist"
 """In the order they are made: the first teaches the second."""
 _INTERRUPTED = 130
-_MEASURED = 12
-"""Held-out rows that each quantisation is measured on."""
 
 
 @click.command()
@@ -58,8 +56,7 @@ def main(
     anew. At full scale the specialist goes on from what it was before, and the GGUF
     files replace those in models/embedded.
 
-    `quantisations` measures what each way to write the weights costs. `all` is the
-    other steps, in their order.
+    `all` is the other steps, in their order.
     """
     try:
         plans = [
@@ -85,8 +82,6 @@ def take(step: str, plans: list[Recipe], target: Path, machine: Machine) -> None
             make_weights(plan, machine)
         if step in ("export", "all"):
             make_file(plan, target)
-        if step == "quantisations":
-            show_costs(plan)
 
 
 def make_tokenizer(plan: Recipe) -> None:
@@ -133,22 +128,6 @@ def make_file(plan: Recipe, target: Path) -> None:
     if target == config.EMBEDDED:
         checksum = hashlib.sha256(path.read_bytes()).hexdigest()
         click.echo(f"sha256 {checksum}: models/catalogue.toml must name it")
-
-
-def show_costs(plan: Recipe) -> None:
-    """Print size and cost of each way to write the weights."""
-    weights = load(_existing(plan.checkpoint))["network"]
-    with np.load(_existing(plan.rows_file)) as file:
-        held_out = file["held_out"][:: max(1, len(file["held_out"]) // _MEASURED)]
-    click.echo(f"{plan.name}: matrices, embedding, down; MB; nats per token; cost")
-    full = None
-    for kinds, size, nats in table(plan, weights, held_out):
-        full = nats if full is None else full
-        down = kinds.down or kinds.matrices
-        click.echo(
-            f"{kinds.matrices:7} {kinds.embedding:7} {down:7} {size:6.1f}  "
-            f"{nats:.4f}  {nats - full:+.4f}"
-        )
 
 
 def _data() -> Path:

@@ -15,8 +15,6 @@ from training.config import Export, Recipe, Shape  # noqa: E402
 from training.export import (  # noqa: E402
     export,
     kinds_in,
-    nats_of,
-    nats_per_token,
     quantise,
     write_full,
 )
@@ -113,21 +111,11 @@ def test_far_positions_agree_too(network, full):
     assert np.abs(llama_logits(full, ids) - expected).max() < 5e-3
 
 
-def test_nats_are_the_same_in_torch_and_llama_cpp(network, full):
-    """What training minimises is what the finished file is measured by."""
-    rows = np.array([[*IDS, 3, 3], [*reversed(IDS), 9, 8]], np.uint16)
-    with torch.no_grad():
-        expected = float(network.loss(torch.from_numpy(rows.astype(np.int64))))
-    assert nats_per_token(full, rows, threads=1) == pytest.approx(expected, abs=1e-3)
-
-
 def test_padding_costs_nothing(network):
     """A row with padding has the loss of its tokens alone."""
     rows = torch.tensor([[*IDS[:5], tokenizer.PAD, tokenizer.PAD]])
     assert targets(rows) == 4
     torch.testing.assert_close(network.loss(rows), network.loss(rows[:, :5]))
-    logits = np.zeros((3, 8), np.float32)
-    assert nats_of(logits, [1, tokenizer.PAD, 2]) == pytest.approx([np.log(8)] * 2)
 
 
 @pytest.mark.parametrize(
