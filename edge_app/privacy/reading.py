@@ -262,7 +262,7 @@ class Quotes:
     ) -> None:
         """`index` is that of the guard."""
         # It loads the store's rules, which reading a ledger does without.
-        from edge_app.privacy.guard.spans import BEGINS, Scanner
+        from edge_app.privacy.guard.gate import BEGINS, Scanner
 
         self._scanner, self._cut = Scanner(index), BEGINS
         asked = words_of(f"{request.recipient}\n{request.text}")

@@ -185,6 +185,8 @@ _LINK = re.compile(
     re.IGNORECASE,
 )
 _HANDLE = re.compile(r"(?<![\w.])@\w{3,}")
+_SIGNS_OF_EMAIL = "(at", "[at", "{at", " dot "
+_SIGN_OF_LINK = re.compile(r"\.[^\s<>\"]|://")
 _STREET = (
     r"(?:street|str?\.?|road|rd\.?|avenue|ave\.?|lane|ln\.?|drive|dr\.?|court|ct\.?|"
     r"close|way|place|pl\.?|square|sq\.?|terrace|boulevard|blvd\.?|crescent|row|"
@@ -224,10 +226,11 @@ _TITLED = re.compile(
     r"\b(?:Mr|Mrs|Ms|Miss|Dr|Prof|Professor|Herr|Frau|Mme|Monsieur|Madame|Señora?|Sra?|"
     rf"Signora?|Sir|Lady|Pastor|Father|Sister)\.?[ ](?:{_NAME}\.?[ ])?{_NAME}"
 )
-_DIGIT_WORD = (
-    r"(?:zero|oh|one|two|three|four|five|six|seven|eight|nine|double|triple|"
-    r"null|eins|zwei|drei|vier|fünf|sechs|sieben|acht|neun)"
+_DIGIT_WORDS = (
+    r"zero|oh|one|two|three|four|five|six|seven|eight|nine|double|triple|"
+    r"null|eins|zwei|drei|vier|fünf|sechs|sieben|acht|neun"
 )
+_DIGIT_WORD = f"(?:{_DIGIT_WORDS})"
 _SPELLED = re.compile(
     rf"\b{_DIGIT_WORD}(?:[ ,\-]{{1,3}}{_DIGIT_WORD}){{3,}}\b", re.IGNORECASE
 )
@@ -271,14 +274,14 @@ def spans_of(text: str, region: str = "", *, eager: bool = False) -> list[Span]:
         numbers, text = text.translate(_NUMERIC), text.translate(_LEVEL)
     # Most text holds neither a digit nor a sign of these.
     numeric = _DIGIT.search(text) is not None
-    recognisers: list[Callable[[str, str, bool], Iterator[Span]]] = [
-        _titled,
-        _spelled,
-        _births,
-    ]
-    if "@" in text or " at " in text or "(at" in text or "[at" in text:
+    lower = text.lower()
+    recognisers: list[Callable[[str, str, bool], Iterator[Span]]] = [_titled, _births]
+    if not text.isascii() or sum(map(lower.count, _DIGIT_WORDS.split("|"))) > 3:
+        recognisers.append(_spelled)
+    at = "@" in text or "(at" in text or "[at" in text
+    if at or (" at " in text and any(sign in lower for sign in _SIGNS_OF_EMAIL)):
         recognisers.append(_emails)
-    if "." in text or "://" in text:
+    if _SIGN_OF_LINK.search(text):
         recognisers.append(_links)
     if numeric:
         recognisers.append(_addresses)
@@ -322,8 +325,7 @@ def _dates(text: str, region: str, eager: bool) -> Iterator[Span]:
     for found in _DATE.finditer(text):
         year = _YEAR.search(found[0])
         short = _SHORT_YEAR.search(found[0])
-        around = text[max(0, found.start() - NEAR) : found.end() + NEAR // 2]
-        if BIRTH.search(around):
+        if _is_birth(text[max(0, found.start() - NEAR) : found.end() + NEAR // 2]):
             yield Span(*found.span(), "date", "a date of birth")
         elif (year and int(year[1]) <= _OLD_YEAR) or (
             short and not year and int(short[1]) > _OLD_YEAR % 100 + 15
@@ -337,20 +339,43 @@ def _ibans(text: str, region: str, eager: bool) -> Iterator[Span]:
     del region
     for found in _IBAN.finditer(text):
         shown = found[1]
-        ends = [at + 1 for at, char in enumerate(shown) if char.isalnum()]
-        compact = "".join(char for char in shown if char.isalnum())
-        # As many letters and digits as the country's have; what follows may be words.
-        size = next(
-            (n for n in range(len(ends), 14, -1) if iban.is_valid(compact[:n])), 0
-        )
-        if size:
-            end = found.start() + ends[size - 1]
+        if size := _valid_iban(shown):
+            end = found.start() + size
             yield Span(found.start(), end, "bank account", "a valid IBAN")
         elif (groups := _GROUPS_OF_IBAN.match(shown)) and (
             eager or len(digits_of(groups[0])) >= 10
         ):
             end = found.start() + groups.end()
             yield Span(found.start(), end, "bank account", "has the form of an IBAN")
+
+
+@lru_cache(1000)
+def _valid_iban(shown: str) -> int:
+    """How many characters from the beginning on are a valid IBAN; 0 if none are."""
+    ends = [at + 1 for at, char in enumerate(shown) if char.isalnum()]
+    compact = "".join(char for char in shown if char.isalnum())
+    # As many letters and digits as the country's have; what follows may be words.
+    sizes = (n for n in range(len(ends), 14, -1) if iban.is_valid(compact[:n]))
+    size = next(sizes, 0)
+    return ends[size - 1] if size else 0
+
+
+# What stands around a find is looked at again and again while a text grows.
+@lru_cache(1000)
+def _is_birth(around: str) -> bool:
+    return BIRTH.search(around) is not None
+
+
+@lru_cache(1000)
+def _is_money(around: str) -> bool:
+    return MONEY.search(around) is not None
+
+
+@lru_cache(1000)
+def _code_word(before: str) -> str:
+    """The word such as `code` that text ends with, and what stands behind it."""
+    found = _CODE_WORDS.search(before)
+    return found[0] if found else ""
 
 
 def _cards(text: str, region: str, eager: bool) -> Iterator[Span]:
@@ -370,11 +395,11 @@ def _numbers(text: str, region: str, eager: bool) -> Iterator[Span]:
         behind = text[found.end() : found.end() + 1]
         if behind.isalpha() or count < 3 or _DATE.fullmatch(shown.strip("( ")):
             continue
-        coded = _CODE_WORDS.search(text[max(0, found.start() - 60) : found.start()])
+        coded = _code_word(text[max(0, found.start() - 60) : found.start()])
         grouped = _GROUPED.match(shown) or _DECIMAL.match(shown)
         years = all(_YEAR.fullmatch(part) for part in re.split(r"\D+", shown) if part)
-        if coded and years and not _SECRET_WORDS.search(coded[0]):
-            coded = None
+        if coded and years and not _SECRET_WORDS.search(coded):
+            coded = ""
         if re.fullmatch(r"\d+[.,]\d+(?:\s+\d+[.,]\d+)+", shown) and not eager:
             continue  # figures of a table
         if count >= 13 and luhn.is_valid(digits):
@@ -407,16 +432,18 @@ def _mixed(text: str, region: str, eager: bool) -> Iterator[Span]:
     del region
     for found in _MIXED.finditer(text):
         shown = found[0]
+        if shown.isalpha() or _MEASURE.match(shown):
+            continue
         figures = sum(char.isdigit() for char in shown)
         letters = sum(char.isalpha() for char in shown)
-        if not figures or not letters or _MEASURE.match(shown):
+        if not figures or not letters:
             continue
         parts = re.findall(r"[A-Za-z]+", shown)
         plain = (
             all(len(part) > 2 and fold(part) in common_words() for part in parts)
             and figures <= 4
         )
-        coded = _CODE_WORDS.search(text[max(0, found.start() - 60) : found.start()])
+        coded = _code_word(text[max(0, found.start() - 60) : found.start()])
         if (
             (eager and figures + letters >= 4)
             or coded
@@ -437,7 +464,7 @@ def _amounts(text: str, region: str, eager: bool) -> Iterator[Span]:
     for found in _MONEY.finditer(text):
         around = text[max(0, found.start() - NEAR) : found.end() + NEAR]
         shown = found[0]
-        if not _YEAR.fullmatch(shown) and MONEY.search(around):
+        if not _YEAR.fullmatch(shown) and _is_money(around):
             yield Span(*found.span(), "amount", "an amount beside a word of accounts")
         elif eager and not shown.isdigit() and len("".join(amounts_like(shown))) >= 4:
             yield Span(*found.span(), "amount", "an amount")
@@ -481,32 +508,40 @@ def _births(text: str, region: str, eager: bool) -> Iterator[Span]:
 _OPEN = tuple(
     re.compile(pattern)
     for pattern in (
-        # A number that may go on, and one that a street may follow.
-        rf"(?<![\w.,])[+(]?\d[\d\s().\-/>]*\Z|\b\d{{1,5}}[a-zA-Z]{{0,2}},?"
-        rf"(?:[ ]{_NAME}\.?){{0,4}}[ ]*\S*\Z",
-        r"\b\d{1,4},?[ ](?i:rue|avenue|boulevard|place|chemin|quai|cours)"
-        r"(?:[ ][\w'’\-]+){0,4}[ ]*\Z",
         # A street that a number may follow.
         r"(?<![\w\-])[\w\-]+(?:stra(?:ß|ss)e|str\.|gasse|allee|straat|laan|gracht|plein|weg|platz)"
         r"[ ]*\d*\Z",
         rf"\b(?:Calle|Avenida|Plaza|Paseo|Via|Viale|Piazza|Corso|Rua|Am|Zum|Zur|Im)"
         rf"(?:[ ](?:de|del|della|la|{_NAME})){{0,5}},?[ ]*\d*\Z",
-        # A date that may be one of birth, and an amount that may be an account's.
-        rf"(?i)\b{_DAY}[ -](?:of |de )?{_MONTH}\b[., -]*\d{{0,4}}[^.!?\n]{{0,22}}\Z",
-        rf"(?i)\b{_MONTH}\.?[ -]{_DAY}[, -]*\d{{0,4}}[^.!?\n]{{0,22}}\Z",
-        rf"(?i)(?:[$€£¥]|\b(?:EUR|USD|GBP|CHF)\b) ?\d[\d.,']*(?: ?{_UNIT}\.?)?[^.!?\n]{{0,45}}\Z",
-        rf"(?i)\d[\d.,']* ?(?:{_UNIT}\.?|[€$£]|euros?|dollars?|pounds?|EUR|GBP)[^.!?\n]{{0,45}}\Z",
-        # An address with blanks beside its sign.
-        r"(?<![\w.+'\-])[\w.+'\-]*[\w+\-] ?@ ?[\w\-]*(?: ?\. ?[\w\-]+)*(?: ?\. ?)?\Z",
-        # Groups of a bank account or a postcode.
-        rf"{_HEAD}(?:(?:{_GAP}[A-Za-z0-9]{{4}}){{0,7}}{_GAP}[A-Za-z0-9]{{0,4}}|(?:{_GAP}\d)*){_GAP}\Z",
+        # Groups of a bank account.
         rf"(?<![A-Za-z0-9])[A-Z]{{2}}{_GAP}\d?\Z",
-        r"\b[A-Z]{1,2}\d[A-Z\d]?[ ]?\d?[A-Z]{0,2}\Z",
         # A title, and a name of which only the first part stands there.
         r"\b(?:Mr|Mrs|Ms|Miss|Dr|Prof|Professor|Herr|Frau|Mme|Monsieur|Madame|Señora?|"
         rf"Sra?|Signora?|Sir|Lady|Pastor)\.?(?:[ ]{_NAME}\.?)?[ ]*\Z",
         rf"(?i)\b{_DIGIT_WORD}(?:[ ,\-]{{1,3}}{_DIGIT_WORD})*[ ,\-]*\Z",
     )
+)
+_OPEN_WITH_DIGIT = tuple(
+    re.compile(pattern)
+    for pattern in (
+        # A number that may go on, and one that a street may follow.
+        rf"(?<![\w.,])[+(]?\d[\d\s().\-/>]*\Z|\b\d{{1,5}}[a-zA-Z]{{0,2}},?"
+        rf"(?:[ ]{_NAME}\.?){{0,4}}[ ]*\S*\Z",
+        r"\b\d{1,4},?[ ](?i:rue|avenue|boulevard|place|chemin|quai|cours)"
+        r"(?:[ ][\w'’\-]+){0,4}[ ]*\Z",
+        # A date that may be one of birth, and an amount that may be an account's.
+        rf"(?i)\b{_DAY}[ -](?:of |de )?{_MONTH}\b[., -]*\d{{0,4}}[^.!?\n]{{0,22}}\Z",
+        rf"(?i)\b{_MONTH}\.?[ -]{_DAY}[, -]*\d{{0,4}}[^.!?\n]{{0,22}}\Z",
+        rf"(?i)(?:[$€£¥]|\b(?:EUR|USD|GBP|CHF)\b) ?\d[\d.,']*(?: ?{_UNIT}\.?)?[^.!?\n]{{0,45}}\Z",
+        rf"(?i)\d[\d.,']* ?(?:{_UNIT}\.?|[€$£]|euros?|dollars?|pounds?|EUR|GBP)[^.!?\n]{{0,45}}\Z",
+        # Groups of a bank account or a postcode.
+        rf"{_HEAD}(?:(?:{_GAP}[A-Za-z0-9]{{4}}){{0,7}}{_GAP}[A-Za-z0-9]{{0,4}}|(?:{_GAP}\d)*){_GAP}\Z",
+        r"\b[A-Z]{1,2}\d[A-Z\d]?[ ]?\d?[A-Z]{0,2}\Z",
+    )
+)
+_OPEN_WITH_AT = re.compile(
+    # An address with blanks beside its sign.
+    r"(?<![\w.+'\-])[\w.+'\-]*[\w+\-] ?@ ?[\w\-]*(?: ?\. ?[\w\-]+)*(?: ?\. ?)?\Z"
 )
 
 
@@ -515,8 +550,15 @@ def open_start(text: str) -> int:
     forms, start = [text], max(0, len(text) - _LONGEST)
     if not text.isascii():
         forms = [text.translate(_LEVEL), text.translate(_NUMERIC)]
-    found = [pattern.search(form, start) for form in forms for pattern in _OPEN]
-    opened = min((one.start() for one in found if one is not None), default=len(text))
+    opened = len(text)
+    for form in forms:
+        patterns = _OPEN
+        if _DIGIT.search(form, start):
+            patterns += _OPEN_WITH_DIGIT
+        if "@" in form:
+            patterns += (_OPEN_WITH_AT,)
+        found = (pattern.search(form, start) for pattern in patterns)
+        opened = min([opened, *(one.start() for one in found if one)])
     for born in births(text, start):
         behind = text[born.end() :]
         day = _DAY_OF_BIRTH.search(behind)

@@ -1,23 +1,449 @@
-"""The guard as the gate of a text: from tokens to spans, and back to tokens."""
+"""The guard: which stretches of a draft must not leave, from where on that is not
+clear, and what stands in their place.
+
+A `Scanner` finds the stretches in a text; if the text only grew, it looks at what is
+new. `GuardGate` is the gate of a text: from tokens to spans, and back to tokens.
+"""
 
 from __future__ import annotations
 
 import codecs
 import re
 import time
+import unicodedata
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 
+from decoding_core.verifier import common_prefix
 from edge_app.config.settings import GuardMode
 from edge_app.decoding.events import HeldBack
 from edge_app.decoding.gate import Piece
-from edge_app.privacy.guard.formats import Kind, Span
-from edge_app.privacy.guard.history import PrivateIndex
-from edge_app.privacy.guard.spans import Scanner
-from edge_app.privacy.guard.words import Word, words_of
+from edge_app.privacy.guard.formats import Kind, Span, digits_of, open_start, spans_of
+from edge_app.privacy.guard.history import (
+    ENDS_SENTENCE,
+    LEAST_DIGITS,
+    LEAST_LETTERS,
+    MOST_WORDS,
+    SHINGLE,
+    PrivateIndex,
+    is_name_here,
+)
+from edge_app.privacy.guard.words import (
+    NEAR,
+    NO_BLANKS,
+    RUN,
+    Word,
+    fold,
+    is_common,
+    is_unspaced,
+    stems_of,
+    words_of,
+)
 from models.running.interface import Vocabulary
+
+_LONGEST_OPEN = 400
+"""Characters of a span that is still open; a longer one is cut there."""
+_LETTERS = 5
+"""A word that begins with an uncommon one of so many letters holds it."""
+_LEAST_TOLD = 18.0
+"""Bits that a copied run of words must tell to be held back: what less rare words say
+in a row, anybody may have said."""
+_SEPARATORS = frozenset(" \t\r\n().-/_:,+#>") | {
+    char
+    for char in map(chr, range(0x80, 0x3001))
+    if unicodedata.category(char) in ("Zs", "Pd", "Cf")
+}
+_AFTER = re.compile(rf"[\s{NO_BLANKS}。、，！？：；「」『』（）]")
+"""What ends what stands before it, though more may follow without a blank."""
+BEGINS = "begins what stands in your texts"
+_IN_HISTORY = "stands in your texts"
+_COPIED = "words in the order of your texts"
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """The spans of a stretch of text."""
+
+    spans: tuple[Span, ...]
+    """By their start; none overlaps another."""
+    clear: int
+    """What stands before here stays as it is, whatever follows."""
+
+
+class Scanner:
+    """Finds the spans of a draft, given what is private.
+
+    It remembers the text that it looked at last: where the next one begins as that did,
+    words and what was found by them are kept, up to where new text can change them.
+    """
+
+    def __init__(self, index: PrivateIndex) -> None:
+        self._index = index
+        self._text = ""
+        self._words: list[Word] = []
+        self._literals: list[tuple[int, list[Span]]] = []
+        """For each word the spans that begin with it, and the number of the last word
+        that they depend on."""
+        self._rows: list[tuple[bool, bool]] = []
+        """For each `RUN` words in a row whether they are a phrase of the history, and
+        whether they are a weak one."""
+
+    def scan(
+        self, text: str, start: int = 0, *, final: bool = False, context: int = 0
+    ) -> Scan:
+        """The spans of a text from `start` on; what stands before it has left already
+        and is read for its meaning alone, its form from `context` on. With `final`,
+        nothing follows the text."""
+        self._read(text)
+        index = self._index
+        clear = len(text) if final else self._open(text, start, context)
+        if len(text) - max(clear, start) > _LONGEST_OPEN:
+            final, clear = True, len(text)
+        found = [
+            replace(span, start=context + span.start, end=context + span.end)
+            for span in spans_of(text[context:], index.region)
+            if context + span.end > start
+        ]
+        found = [
+            span
+            for span in found
+            if not self._is_public(text[span.start : span.end])
+            and (span.kind != "person" or self._is_known(text[span.start : span.end]))
+        ]
+        found += self._literals_from(start, final=final)
+        runs = self._copied(start)
+        found += [run for run in runs if run.reason]
+        merged: list[Span] = []
+        for span in sorted(found, key=lambda span: (span.start, -span.end)):
+            if span.end <= start:
+                continue
+            span = replace(span, start=max(span.start, start))
+            if merged and span.start < merged[-1].end:
+                end = max(span.end, merged[-1].end)
+                merged[-1] = replace(merged[-1], end=end)
+            elif merged and _joined(merged[-1], span, text):
+                merged[-1] = replace(merged[-1], end=span.end)
+            else:
+                merged.append(span)
+        if not final:
+            # A span that reaches into what is open is open itself, and so is one that
+            # the next word may belong to.
+            # A copied run that tells too little may go on and tell more.
+            for span in sorted([*merged, *runs], key=lambda one: -one.start):
+                grows = span.kind in ("person", "phrase")
+                if span.end >= clear or (grows and text[span.end : clear].isspace()):
+                    clear = min(clear, span.start)
+        whole = (span for span in merged if span.end <= clear)
+        spans = tuple(part for span in whole for part in _lines(span, text))
+        return Scan(spans, max(clear, start))
+
+    def _read(self, text: str) -> None:
+        """Take in a text: what it shares with the one before is not read again, but for
+        a word at its end, which may go on."""
+        words, same = self._words, _shared(self._text, text)
+        while words and words[-1].end >= same:
+            words.pop()
+        known = len(words)
+        words += words_of(text, words[-1].end if words else 0)
+        self._text = text
+        late = (at for at, (last, _) in enumerate(self._literals) if last >= known)
+        del self._literals[next(late, known) :]
+        del self._rows[max(0, known - RUN + 1) :]
+        folded = [word.folded for word in words[len(self._rows) :]]
+        for row in zip(*(folded[i:] for i in range(RUN)), strict=False):
+            self._rows.append((row in self._index.phrases, row in self._index.weak))
+
+    def _is_public(self, shown: str) -> bool:
+        """Whether the request says what stands in a span."""
+        joined = "".join(word.folded for word in words_of(shown))
+        return not joined or self._index.is_public(joined)
+
+    def _is_known(self, shown: str) -> bool:
+        """Whether the history speaks of somebody with a part of this name."""
+        index = self._index
+        return any(
+            word.folded in index.words and not index.is_public(word.folded)
+            for word in words_of(shown)[1:]
+        )
+
+    def _open_inside(self, run: Word) -> int:
+        """Where begins what more letters of a run may make a name of the history."""
+        letters, places = _letters(run)
+        begun = self._index.inner_begun
+        first = max(0, len(letters) - max(self._index.longest_inner, SHINGLE))
+        return next(
+            (places[at] for at in range(first, len(letters)) if letters[at:] in begun),
+            run.end,
+        )
+
+    def _literals_from(self, start: int, *, final: bool) -> Iterator[Span]:
+        """Names, addresses, numbers and uncommon words of the history that end behind
+        `start`, by the words that they begin with."""
+        words, known = self._words, self._literals
+        while len(known) < len(words):
+            known.append(self._literals_at(len(known), final=final))
+        first = bisect_right(words, start, key=lambda word: word.end)
+        first = max(0, first - MOST_WORDS)
+        while first > 0 and _has_digit(words[first]):  # a number has more words
+            first -= 1
+        for _, found in known[first:]:
+            yield from found
+
+    def _literals_at(self, first: int, *, final: bool) -> tuple[int, list[Span]]:
+        """The literals that begin with a word, and the last word they depend on."""
+        index, text, words = self._index, self._text, self._words
+        word, last, found = words[first], first, list[Span]()
+        forms: Sequence[str] = ()
+        if not word.folded.isascii():
+            forms = (word.folded, *stems_of(word.folded))
+        elif word.folded in index.begun:
+            forms = (word.folded,)
+        elif kind := self._longer(word, word.folded, alone=True):
+            found.append(Span(word.start, word.end, kind, _IN_HISTORY))
+        for begin in forms:
+            read, literals = self._from(first, begin, final=final)
+            last, found = max(last, read), [*found, *literals]
+        if not word.folded.isascii():
+            found += self._inside(word)
+        if word.folded in index.told and not index.is_public(word.folded):
+            cue, kind = index.told[word.folded]
+            before = text[max(0, word.start - NEAR) : word.start]
+            if cue is None or cue.search(before):
+                found.append(Span(word.start, word.end, kind, _IN_HISTORY))
+        proper = word.folded in index.proper
+        kind = is_name_here(index, text, word) if proper else None
+        if kind is not None:
+            found.append(Span(word.start, word.end, kind, "a name of your texts"))
+        elif (
+            len(word.folded) >= SHINGLE
+            and not is_unspaced(word.folded)
+            and not is_common(word.folded)
+            and not index.is_public(word.folded)
+            and any(
+                word.folded[i : i + SHINGLE] in index.shingles
+                for i in range(len(word.folded) - SHINGLE + 1)
+            )
+        ):
+            reason = "much of a word of your texts"
+            found.append(Span(word.start, word.end, "word", reason))
+        if _has_digit(word) and not (first and self._one_number(first - 1)):
+            read, numbers = self._number(first)
+            last, found = max(last, read), [*found, *numbers]
+        return last, found
+
+    def _from(self, first: int, begin: str, *, final: bool) -> tuple[int, list[Span]]:
+        """Literals of the history that start with a word, of which `begin` is read, and
+        the last word that was looked at."""
+        index, words, found = self._index, self._words, list[Span]()
+        start, joined = words[first].start, ""
+        for last in range(first, first + MOST_WORDS):
+            if last == len(words):
+                break
+            before, folded = joined, begin if last == first else words[last].folded
+            joined += folded
+            end = words[last].end
+            for form in (folded, *stems_of(folded)) if last > first else (folded,):
+                kind = index.literals.get(before + form)
+                if kind is not None and not index.is_public(before + form):
+                    found.append(Span(start, end, kind, _IN_HISTORY))
+                    break
+            if joined not in index.begun:
+                # As `Petrovs` goes on behind what is looked for.
+                if kind := self._longer(words[last], joined, alone=last == first):
+                    found.append(Span(start, end, kind, _IN_HISTORY))
+                break
+            if (
+                final
+                and last == len(words) - 1
+                and len(joined) >= LEAST_LETTERS
+                and joined not in index.literals
+                and not is_common(joined)
+                and not index.is_public(joined)
+            ):
+                found.append(Span(start, end, "word", BEGINS))
+        return last, found
+
+    def _inside(self, word: Word) -> list[Span]:
+        """Names of the history inside a run of letters, and what of it the history has
+        in the same order."""
+        index, found = self._index, list[Span]()
+        letters, places = _letters(word)
+        copied = is_unspaced(word.folded)
+        for at in range(len(letters)):
+            for size in range(min(index.longest_inner, len(letters) - at), 1, -1):
+                if kind := index.inner.get(letters[at : at + size]):
+                    end = places[at + size]
+                    found.append(Span(places[at], end, kind, _IN_HISTORY))
+                    break
+            if copied and letters[at : at + SHINGLE] in index.shingles:
+                end = places[at + SHINGLE]
+                found.append(Span(places[at], end, "phrase", _COPIED))
+        return found
+
+    def _longer(self, word: Word, joined: str, *, alone: bool) -> Kind | None:
+        """What words are that begin with a literal, whose last one goes on behind it:
+        by an s, or behind so many letters that it is no chance."""
+        least = _LETTERS if alone else len(joined) - 1
+        if joined.endswith("s"):
+            least = min(least, len(joined) - 1)
+        if len(joined) <= least or is_common(word.folded) or is_unspaced(word.folded):
+            return None
+        if self._index.is_public(word.folded):
+            return None
+        for size in range(len(joined) - 1, max(least, 2) - 1, -1):
+            if kind := self._index.literals.get(joined[:size]):
+                return kind
+        return None
+
+    def _one_number(self, at: int) -> bool:
+        """Whether a word and the next have digits, and nothing between them parts
+        them."""
+        one, other = self._words[at : at + 2]
+        apart = set(self._text[one.end : other.start]) - _SEPARATORS
+        return _has_digit(one) and _has_digit(other) and not apart
+
+    def _number(self, first: int) -> tuple[int, list[Span]]:
+        """The number that begins with a word, if it shares digits with one of the
+        history, however they are set; and the last word that was looked at."""
+        index, words, last = self._index, self._words, first
+        while last + 1 < len(words) and self._one_number(last):
+            last += 1
+        start, end = words[first].start, words[last].end
+        digits = digits_of(self._text[start:end])
+        size = min(LEAST_DIGITS, len(digits))
+        joined = "".join(word.folded for word in words[first : last + 1])
+        if (
+            len(digits) >= LEAST_LETTERS
+            and not index.is_public(joined)
+            and any(
+                digits[i : i + size] in index.digits
+                for i in range(len(digits) - size + 1)
+            )
+        ):
+            return last + 1, [Span(start, end, "number", _IN_HISTORY)]
+        return last + 1, []
+
+    def _copied(self, start: int) -> list[Span]:
+        """Runs of words that the history has in the same order, from the one that ends
+        before `start`; those that tell little have no reason. What many writers say
+        before one in the same sentence is not held, and tells with it."""
+        words, rows = self._words, self._rows
+        at = bisect_right(words, start, key=lambda word: word.end)
+        at = min(max(0, at - 1), len(rows))
+        while at > 0 and any(map(any, rows[max(0, at - RUN) : at])):
+            at -= 1  # no run begins before here and goes on behind it
+        found: list[tuple[int, int]] = []
+        begin = end = -1
+        for first in range(at, len(rows)):
+            phrase, weak = rows[first]
+            # What many writers say may go on with a run, and begins none.
+            if phrase or (first < end and weak):
+                if first >= end:
+                    found.append((begin, end))
+                    begin = first
+                end = first + RUN
+        found.append((begin, end))
+        runs = []
+        for a, b in found:
+            if a >= 0:
+                before = a
+                while before > 0 and (
+                    rows[before - 1][1]
+                    and not ENDS_SENTENCE.search(
+                        self._text[words[before - 1].end : words[before].start]
+                    )
+                ):
+                    before -= 1
+                told = self._index.told_by(word.folded for word in words[before:b])
+                reason = _COPIED if told >= _LEAST_TOLD else ""
+                runs.append(Span(words[a].start, words[b - 1].end, "phrase", reason))
+        return runs
+
+    def _open(self, text: str, start: int, context: int) -> int:
+        """Where begins what more text may make a span."""
+        index, words = self._index, self._words
+        # The next token may go on with what stands behind the last gap.
+        partial = words[-1] if words and words[-1].end == len(text) else None
+        chunk = len(text)
+        if partial is not None and is_unspaced(partial.folded):
+            chunk = self._open_inside(partial)
+        else:
+            while chunk > context and not _AFTER.match(text[chunk - 1]):
+                chunk -= 1
+        opened = min(context + open_start(text[context:]), chunk)
+        # Words with digits in a row may turn out to be one number.
+        begin = chunk
+        for word in reversed(words):
+            if word.start >= begin:
+                continue
+            if not _has_digit(word) or set(text[word.end : begin]) - _SEPARATORS:
+                break
+            begin = word.start
+            opened = min(opened, begin)
+        recent = [word for word in words[-MOST_WORDS:] if word.end > start]
+        for first in range(len(recent)):
+            folded = recent[first].folded
+            rest = "".join(word.folded for word in recent[first + 1 :])
+            if any(one + rest in index.begun for one in (folded, *stems_of(folded))):
+                opened = min(opened, recent[first].start)
+                break
+        end = len(words) - (partial is not None)
+        for size in range(min(RUN - 1, end), 0, -1):
+            last = words[end - size : end]
+            follow = index.follow.get(tuple(word.folded for word in last))
+            if follow is not None and (
+                partial is None
+                or any(word.startswith(partial.folded) for word in follow)
+            ):
+                opened = min(opened, last[0].start)
+                break
+        return opened
+
+
+def _shared(one: str, other: str) -> int:
+    """How many letters two texts share from their start."""
+    low, high = 0, min(len(one), len(other))
+    if one[:high] == other[:high]:  # the usual case
+        return high
+    while low < high:
+        middle = (low + high + 1) // 2
+        same = one[low:middle] == other[low:middle]
+        low, high = (middle, high) if same else (low, middle - 1)
+    return low
+
+
+def _letters(word: Word) -> tuple[str, list[int]]:
+    """The folded letters of a word, and where in the text each of them begins and the
+    last one ends."""
+    letters, places = "", list[int]()
+    for at, char in enumerate(word.text, word.start):
+        folded = fold(char)
+        letters += folded
+        places += [at] * len(folded)
+    return letters, [*places, word.end]
+
+
+def _has_digit(word: Word) -> bool:
+    folded = word.folded
+    return not folded.isalpha() and any(char.isdigit() for char in folded)
+
+
+def _lines(span: Span, text: str) -> Iterator[Span]:
+    """The span on each of its lines: what stands in for it has as many."""
+    for line in re.finditer(r"[^\n]+", text[span.start : span.end]):
+        words = line.group()
+        begin = span.start + line.start() + len(words) - len(words.lstrip())
+        if stripped := words.strip():
+            yield replace(span, start=begin, end=begin + len(stripped))
+
+
+def _joined(one: Span, other: Span, text: str) -> bool:
+    """Whether two spans are one name of several parts, or touch."""
+    gap = text[one.end : other.start]
+    return not gap or (one.kind == other.kind == "person" and gap in (" ", "-", "'"))
+
 
 Ask = Callable[[HeldBack], bool]
 """Whether what was held back may leave."""
@@ -41,76 +467,96 @@ class GuardGate:
         self._index = index
         self._scanner = Scanner(index)
         self._vocabulary = vocabulary
-        self._pieces: dict[int, bytes] = {}
+        self._ends = frozenset(vocabulary.end_ids)
         self._stand_ins = StandIns(index, typed=mode != "local", seed=seed)
         self._ask = ask if mode == "ask" else None
         self._answers: dict[str, bool] = {}
+        self._pieces: dict[int, bytes] = {}
+        self._read: list[int] = []
+        self._texts: list[str] = []
+        """The text that each of the tokens that were read completes."""
+        self._starts: list[int] = []
+        """Where in the text each of these begins."""
+        self._states: list[tuple[bytes, int]] = []
+        """Of the decoder, behind each token."""
+        self._last: tuple[list[int], int, bool, Piece | None] = [], -1, False, None
 
     def next(
         self, token_ids: Sequence[int], start: int, *, final: bool
     ) -> Piece | None:
         """What becomes of the tokens from `start` on, as `Gate` says."""
-        first = max(0, start - _CONTEXT)
-        window = list(token_ids[first:])
-        texts, unfinished = self._texts(window)
-        at = start - first
+        asked = list(token_ids)
+        *same, piece = self._last  # the loop asks what its account asks
+        if same != [asked, start, final]:
+            piece = self._next(asked, start, final=final)
+            self._last = asked, start, final, piece
+        return piece
+
+    def _next(self, token_ids: list[int], start: int, *, final: bool) -> Piece | None:
         # Nothing goes on behind the token that ends a text.
-        ends = set(self._vocabulary.end_ids)
-        stop = next((i for i in range(at, len(window)) if window[i] in ends), None)
-        if stop is not None:
-            texts, final, unfinished = texts[:stop], True, 0
-            if stop == at:
-                return Piece(1)
-        starts, position = [], 0
-        for text in texts:
-            starts.append(position)
-            position += len(text)
+        ends = (
+            at for at in range(start, len(token_ids)) if token_ids[at] in self._ends
+        )
+        stop = next(ends, None)
+        if stop == start:
+            return Piece(1)
+        self._take_in(token_ids[:stop])
+        texts, starts = self._texts, self._starts
+        final = final or stop is not None
         whole = "".join(texts)
-        begin = starts[at] if at < len(starts) else len(whole)
-        scan = self._scanner.scan(whole, begin, final=final)
+        begin = starts[start] if start < len(starts) else len(whole)
+        context = starts[max(0, start - _CONTEXT)] if starts else 0
+        scan = self._scanner.scan(whole, begin, final=final, context=context)
         if not scan.spans:
             if final:
-                return Piece(len(token_ids) - start if stop is None else stop + 1 - at)
-            clear = self._whole_tokens(scan.clear, starts, texts, unfinished)
-            return Piece(clear - at) if clear > at else None
-        low, high = self._tokens(scan.spans, starts, texts, at)
-        if low > at:
-            return Piece(low - at)
+                return Piece(
+                    len(token_ids) - start if stop is None else stop + 1 - start
+                )
+            clear = self._whole_tokens(scan.clear)
+            return Piece(clear - start) if clear > start else None
+        low, high = self._tokens(scan.spans, starts, texts, start)
+        if low > start:
+            return Piece(low - start)
         end = starts[high - 1] + len(texts[high - 1])
         if not final and end > scan.clear:
             return None  # its last token holds what is not clear yet
-        begin = starts[low]
         within = [span for span in scan.spans if span.start < end]
-        return self._held(whole, begin, end, within, high - low)
+        return self._held(whole, starts[low], end, within, high - low)
 
-    @staticmethod
-    def _whole_tokens(
-        clear: int, starts: Sequence[int], texts: Sequence[str], unfinished: int
-    ) -> int:
+    def _take_in(self, token_ids: list[int]) -> None:
+        """Decode the tokens that were not read before."""
+        same = common_prefix(self._read, token_ids)
+        for known in (self._texts, self._starts, self._states):
+            del known[same:]
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        place = 0
+        if same:
+            decoder.setstate(self._states[-1])
+            place = self._starts[-1] + len(self._texts[-1])
+        for token in token_ids[same:]:
+            if token not in self._pieces:
+                self._pieces[token] = self._vocabulary.piece(token)
+            text = decoder.decode(self._pieces[token])
+            self._texts.append(text)
+            self._starts.append(place)
+            self._states.append(decoder.getstate())
+            place += len(text)
+        self._read = token_ids
+
+    def _whole_tokens(self, clear: int) -> int:
         """How many tokens stand whole before a place of the text; first bytes of a
         character that stands behind it are not among them."""
-        count = len(starts) - unfinished
+        starts, texts = self._starts, self._texts
+        count = len(starts)
+        if self._states and self._states[-1][0]:  # a character is not complete
+            count -= 1
+            while count > 0 and not texts[count - 1]:
+                count -= 1
         while count > 0 and starts[count - 1] + len(texts[count - 1]) > clear:
             count -= 1
         while 0 < count < len(texts) and not texts[count - 1]:
             count -= 1
         return count
-
-    def _texts(self, token_ids: Sequence[int]) -> tuple[list[str], int]:
-        """The text that each token completes, and how many of the last ones belong to a
-        character that is not complete."""
-        decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        pieces = self._pieces
-        for token in token_ids:
-            if token not in pieces:
-                pieces[token] = self._vocabulary.piece(token)
-        texts = [decoder.decode(pieces[token]) for token in token_ids]
-        if not decoder.getstate()[0]:
-            return texts, 0
-        unfinished = 0
-        while unfinished < len(texts) and not texts[-1 - unfinished]:
-            unfinished += 1
-        return texts, max(unfinished, 1)
 
     @staticmethod
     def _tokens(

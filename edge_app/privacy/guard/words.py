@@ -124,11 +124,11 @@ def stems_of(word: str) -> tuple[str, ...]:
     )
 
 
-def words_of(text: str) -> list[Word]:
-    """The words of a text, in its order."""
+def words_of(text: str, start: int = 0) -> list[Word]:
+    """The words of a text from `start` on, in its order."""
     return [
         Word(found.start(), found.end(), found[0], fold(found[0]))
-        for found in _WORD.finditer(text)
+        for found in _WORD.finditer(text, start)
     ]
 
 

@@ -5,11 +5,12 @@ import re
 import unicodedata
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from edge_app.privacy.guard.formats import spans_of
-from edge_app.privacy.guard.gate import check
+from edge_app.privacy.guard.gate import Scanner, check
 from edge_app.privacy.guard.history import index_of, index_of_store
-from edge_app.privacy.guard.spans import Scanner
 from models.prompts import Request
 from personal_store import Store, import_source
 from tests.waiting import no_hang
@@ -370,6 +371,38 @@ def test_a_clear_stretch_stays_as_it_is_whatever_follows():
         scan = scanner.scan(text[:end])
         assert scan.spans == tuple(span for span in whole if span.end <= scan.clear)
         assert not any(span.start < scan.clear < span.end for span in whole)
+
+
+PARTS = (
+    *re.findall(r"\s?\w+|[^\w\s]|\s", f"{LETTERS[0]} {LETTERS[1]} {ELSEWHERE[0]}"),
+    *re.findall("[^|]+", " Zol|tan| at| dot|@| 17| 655| 5512-334| four| £|340k| born"),
+    *re.findall("[^|]+", " the| safe| |\n|?|高木|恵子| Инн|у|é|\u0301"),
+)
+steps = st.lists(
+    st.tuples(
+        st.lists(st.sampled_from(PARTS), min_size=1, max_size=9),
+        st.integers(0, 3),  # so many parts are other ones now
+        st.integers(0, 60),
+        st.booleans(),
+    ),
+    max_size=12,
+)
+
+
+@given(st.sampled_from([INDEX, ABROAD]), steps)
+@example(INDEX, [([" 17", " ", " 655", "."], 0, 60, True)])
+@example(INDEX, [([" old", " mill", " before", " Zol", "tan"], 0, 9, False)])
+def test_a_text_looked_at_as_it_grows_has_the_spans_of_one_looked_at_anew(index, steps):
+    carried, parts = Scanner(index), []
+    for more, fewer, behind, final in steps:
+        parts = [*parts[: max(0, len(parts) - fewer)], *more]
+        for size in range(max(1, len(parts) - len(more)), len(parts) + 1):
+            text = "".join(parts[:size])
+            start = max(0, len(text) - behind)
+            named = {"final": final and size == len(parts)}
+            named["context"] = max(0, start - 40)
+            anew = Scanner(index).scan(text, start, **named)
+            assert carried.scan(text, start, **named) == anew
 
 
 def test_to_whom_and_of_what_a_text_was_is_private_too(tmp_path):
