@@ -72,16 +72,11 @@ class Run:
             torch.set_num_threads(self.machine.threads)
         with np.load(plan.rows_file) as file:
             made = dict(file)
-        if "loops" not in made:
-            raise ModelError(
-                f"{plan.rows_file} was made by an older recipe: delete it, and run "
-                "'data'"
-            )
         self.sources: dict[str, Rows] = {
             "rows": made["rows"],
             "long_rows": made["long"],
             "loops": made["loops"],
-            "plain": made.get("plain", made["loops"][:0]),
+            "plain": made["plain"],
         }
         """Rows to learn from, by the names of `Progress`."""
         self.held_out: Rows = made["held_out"]

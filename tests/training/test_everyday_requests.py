@@ -11,15 +11,9 @@ from hypothesis import strategies as st
 from models.synthetic_writers.writers import common_writer, new_writer
 from training import everyday
 from training.everyday import Everyday, Facts
-from training.invented import _met, synthetic_examples
+from training.invented import _met
 
 TASKS = ("email", "review", "post", "note")
-BANK = {
-    "np": ["the third weir"],
-    "vp": ["unscrew the weir"],
-    "i_bank": ["I counted weirs"],
-    "s_bank": ["the weir is up"],
-}
 NO = re.compile(r"\bno to\b|can't|\bnot\b|doesn't")
 
 
@@ -88,13 +82,6 @@ def without_scenes(monkeypatch):
 
 
 @pytest.mark.usefixtures("without_scenes")
-@pytest.mark.parametrize("task", TASKS)
-def test_phrases_of_real_texts_are_among_the_things(task):
-    texts = [written(seed, task, BANK).text for seed in range(150)]
-    assert sum("weir" in text for text in texts) > 5
-
-
-@pytest.mark.usefixtures("without_scenes")
 @pytest.mark.parametrize("task", ["email", "review", "post"])
 def test_real_sentences_are_asked_for_in_short_and_said_whole(task):
     """The words that carry what they say stand in the request."""
@@ -108,29 +95,6 @@ def test_real_sentences_are_asked_for_in_short_and_said_whole(task):
         for word in ("kettle", "leaks", "took", "back", "3rd"):
             assert word in piece.request.text.lower()
     assert any("the kettle" not in p.request.text.lower() for p in with_them)
-
-
-def test_they_are_the_share_that_was_asked_for(monkeypatch):
-    asked = []
-    piece = Everyday.piece
-    monkeypatch.setattr(
-        Everyday, "piece", lambda *some: asked.append(1) or piece(*some)
-    )
-    made = synthetic_examples(Random(1), 0.0, Everyday(), 0.5)
-    for _ in range(400):
-        next(made)
-    assert 160 < len(asked) < 240
-
-
-def test_some_histories_hold_texts_of_other_kinds_alone():
-    made = synthetic_examples(Random(3), 1.0, Everyday(), 1.0)
-    shown = [
-        (one.request.task, {text.task for text in one.excerpts})
-        for one in (next(made) for _ in range(200))
-        if one.excerpts
-    ]
-    without = [kind not in kinds for kind, kinds in shown]
-    assert 0.08 < sum(without) / len(shown) < 0.25
 
 
 def test_most_writers_have_no_pet_phrase_in_training():
@@ -169,10 +133,3 @@ def test_words_that_are_swapped_are_the_same_in_request_and_text():
         )
         for there in ("walrus", "trillium")
     }
-
-
-def test_apostrophes_that_are_left_out_of_a_request_stand_in_the_text():
-    found = [written(seed, "post") for seed in range(400)]
-    bare = [p for p in found if re.search(r"\b(?:dont|cant|doesnt)\b", p.request.text)]
-    assert bare
-    assert not any(re.search(r"\b(?:dont|cant|doesnt)\b", p.text) for p in bare)

@@ -1,7 +1,7 @@
 """Rows hold whole conversations, and history only where there is some."""
 
 from dataclasses import replace
-from itertools import islice, repeat
+from itertools import islice
 from random import Random
 
 import numpy as np
@@ -12,7 +12,6 @@ from models.prompts import Excerpt, Request
 from models.synthetic_writers.examples import Example, Library
 from training import rows, texts
 from training.config import Mixture
-from training.invented import synthetic_examples
 from training.loops import SILENT
 from training.rows import balanced, pack, span_rows
 from training.texts import Phrases, RealTexts, Text, excerpt
@@ -84,35 +83,6 @@ def test_history_comes_from_the_same_author():
         assert all(e.text != example.text for e in example.excerpts)
         letters = {e.task in ("email", "letter") for e in example.excerpts}
         assert letters == {example.request.task in ("email", "letter")}
-
-
-def test_texts_without_an_author_have_no_history():
-    """Nobody's texts are never mixed into a private prompt."""
-    texts = RealTexts([text(), text()], Random(0))
-    made = islice(texts.examples(1.0, 1000), 10)
-    assert all(example.excerpts == [] for example in made)
-
-
-def test_an_author_is_as_likely_to_be_met_with_every_text():
-    """Of very many texts a fair part is kept, not the first."""
-    texts = RealTexts(by("ann", 400, "story"), Random(3))
-    made = islice(texts.examples(0.0, 5000), 40)
-    assert max(int(e.text.split()[0][6:]) for e in made) > 200
-
-
-@pytest.mark.parametrize("private", [0.0, 1.0])
-def test_share_of_synthetic_history(private):
-    """All or none of the synthetic examples know something of their writer."""
-    made = islice(synthetic_examples(Random(1), private), 30)
-    assert all((len(e.messages()) > 1) == bool(private) for e in made)
-
-
-def test_some_of_the_unknown_have_ways_of_their_own():
-    """Most write the common way; none tells who they are."""
-    made = list(islice(synthetic_examples(Random(4), 0.0), 300))
-    emails = [e.text for e in made if e.request.task == "email"]
-    common = sum(text.startswith(("Hi ", "Hello", "Dear ")) for text in emails)
-    assert 0.4 < common / len(emails) < 0.85
 
 
 def test_the_best_excerpt_stands_last_and_the_worst_is_left_out():
@@ -196,16 +166,6 @@ def test_spans_come_back():
 
 
 @pytest.mark.slow
-def test_a_share_of_the_rows_repeats(monkeypatch):
-    """As many as the mixture says."""
-    texts = [t for n in range(120) for t in by(f"author {n}", 3)]
-    monkeypatch.setattr("training.texts.read", lambda *_: iter(texts))
-    monkeypatch.setattr(rows, "span_rows", lambda *_: repeat([7] * 201))
-    made = rows.build(None, Words(), replace(MIXTURE, rows=200))["rows"]
-    assert (made == 7).all(axis=1).mean() == pytest.approx(0.25, abs=0.1)
-
-
-@pytest.mark.slow
 def test_a_share_of_the_plain_rows_is_drafted(monkeypatch):
     """Of requests that mostly have a history; what does not fit into a row is left."""
     texts = [text(f"author {n}", body=f"{n} and more " * 9) for n in range(40)]
@@ -263,13 +223,6 @@ def test_a_request_may_hold_words_of_the_text():
     assert "\n" not in said
 
 
-def test_a_review_may_name_its_stars():
-    """A rating is part of what a person asks for."""
-    review = Text("review", "Comfy casual dress", "Nice. " * 20, "", "A / Dresses", "5")
-    made = {texts.request(review, "review", Random(n)).text for n in range(9)}
-    assert made == {"Comfy casual dress", "Comfy casual dress. 5 stars"}
-
-
 SAID = (
     "I left the blue folder at the station this morning. The committee meets again in "
     "the old library. She said they were late. We decided to move the meeting to the "
@@ -308,18 +261,3 @@ def test_sentences_in_a_row_are_kept_where_each_could_be_asked_for(monkeypatch):
         "We took it back on Friday!",
         "It cost nothing at all.",
     }
-
-
-def test_no_more_are_kept_than_fit_and_each_is_as_likely(monkeypatch):
-    monkeypatch.setattr("training.texts._READ", 1)
-    monkeypatch.setattr("training.texts._MOST", 3)
-    phrases = Phrases(Random(0))
-    letters = "abcdefghij"
-    texts = [
-        Text("letter", "", f"I saw the word{a} on Friday evening.") for a in letters
-    ]
-    list(phrases.heard(texts))
-    assert len(phrases.bank()["i_bank"]) == 3
-    assert phrases.bank()["i_bank"] != [
-        f"I saw the word{a} on Friday evening" for a in "abc"
-    ]

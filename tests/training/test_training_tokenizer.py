@@ -14,9 +14,7 @@ from models.engines.llama_cpp import LlamaModel  # noqa: E402
 from models.prompts import Message  # noqa: E402
 from models.running.settings import EngineSettings  # noqa: E402
 from training import tokenizer  # noqa: E402
-from training.config import EMBEDDED, WORK, Shape  # noqa: E402
-
-SAVED = WORK / "full" / "tokenizer.json"
+from training.config import Shape  # noqa: E402
 
 AWKWARD = [
     "",
@@ -121,17 +119,6 @@ def test_any_text_reads_alike_and_comes_back(vocabulary, model, text, control):
     assert model.vocabulary.tokenize(text, control) == ours
     plain = vocabulary.ids(text)
     assert vocabulary.text(plain) == model.vocabulary.detokenize(plain) == text
-
-
-@pytest.mark.parametrize("text", AWKWARD)
-def test_the_embedded_pair_reads_the_same_tokens(text):
-    """The files in the repository have the vocabulary of the work files."""
-    if not SAVED.exists():
-        pytest.skip("no work files of the embedded pair are there")
-    embedded = LlamaModel(EMBEDDED / "specialist.gguf", EngineSettings())
-    ours = tokenizer.Vocabulary(SAVED).ids(text)
-    assert embedded.vocabulary.tokenize(text) == ours
-    embedded.close()
 
 
 CONVERSATIONS = [
