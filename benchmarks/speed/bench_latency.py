@@ -102,7 +102,7 @@ def esc_in_the_app(service: WritingService, folder: Path) -> float:
                 await asyncio.sleep(0.005)
             began = time.perf_counter()
             pressed = asyncio.create_task(pilot.press("escape"))
-            while not app.page.pane.editing:
+            while not app.page.editor.editing:
                 await asyncio.sleep(0.001)
             took = time.perf_counter() - began
             await pressed

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields, replace
-from itertools import takewhile
 from typing import Any, get_args
 
 from decoding_core.errors import InvalidSettingsError
@@ -19,7 +18,7 @@ from edge_app.decoding import events
 from edge_app.decoding.codec import decoded, dumped, event_from, to_json
 from edge_app.decoding.events import Event, Source
 from edge_app.service.requests import Letter, WriteRequest
-from edge_app.tui.text import Run, State, cut, spliced
+from edge_app.tui.text import Run, State, alike, cut, spliced
 from edge_app.tui.text import joined as joined_runs
 from edge_app.tui.variant import Stretch, Variant
 from models.prompts import TASKS, Request
@@ -466,8 +465,8 @@ def asked(before: Request, after: Request) -> Asked | None:
     if before == after:
         return None
     old, new = before.text, after.text
-    same = _alike(old, new)
-    end = _alike(old[same:][::-1], new[same:][::-1])
+    same = alike(old, new)
+    end = alike(old[same:][::-1], new[same:][::-1])
     return Asked(
         after.task,
         after.recipient,
@@ -475,12 +474,6 @@ def asked(before: Request, after: Request) -> Asked | None:
         len(old) - same - end,
         new[same : len(new) - end],
     )
-
-
-def _alike(one: str, other: str) -> int:
-    """How many first letters are the same."""
-    pairs = zip(one, other, strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _place(variant: Variant | None, variants: list[Variant]) -> int:

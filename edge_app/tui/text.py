@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, takewhile
 from typing import Literal, get_args
 
 State = Literal["kept", "replaced", "waiting", "refused", "typed", "pasted", "held"]
 STATES: tuple[State, ...] = get_args(State)
 Run = tuple[str, State]
-_PIECE = re.compile(r"[^\S\n]*[^\s]+|[^\S\n]*\n|[^\S\n]+")
 
 
 def joined(runs: Iterable[Run]) -> list[Run]:
@@ -33,11 +32,6 @@ def cut(runs: Iterable[Run], start: int, end: int) -> list[Run]:
     return joined(made)
 
 
-def words(runs: Iterable[Run]) -> list[Run]:
-    """The same text in pieces of a word at most."""
-    return [(piece, state) for text, state in runs for piece in _PIECE.findall(text)]
-
-
 def spliced(
     runs: Iterable[Run], at: int, removed: int, inserted: Iterable[Run]
 ) -> list[Run]:
@@ -56,31 +50,18 @@ _STRONGEST: tuple[State, ...] = (
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
 
 
+def alike(one: Sequence[object], other: Sequence[object]) -> int:
+    """How many first letters, or other items, are the same."""
+    pairs = zip(one, other, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
 def joins(before: str, after: str) -> bool:
     """Whether a word goes on from the end of one text into the next."""
     return bool(before and after) and (
         (before[-1].isalnum() and (after[0].isalnum() or after[0] in "'’-"))
         or (before[-1] in "'’-" and after[0].isalnum())
     )  # fmt: skip
-
-
-def whole_words(runs: Sequence[Run]) -> list[Run]:
-    """`runs`, of which neighbours that share a word look alike; none is cut or joined.
-    A refused one is a word by itself."""
-    looks = [state for _, state in runs]
-    first = 0
-    for at in range(1, len(runs) + 1):
-        goes_on = (
-            at < len(runs)
-            and "refused" not in (looks[at - 1], looks[at])
-            and joins(runs[at - 1][0], runs[at][0])
-        )
-        if not goes_on:
-            if at - first > 1:
-                look = strongest(looks[first:at])
-                looks[first:at] = [look] * (at - first)
-            first = at
-    return [(text, look) for (text, _), look in zip(runs, looks, strict=True)]
 
 
 def strongest(states: Iterable[State]) -> State:

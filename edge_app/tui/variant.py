@@ -16,7 +16,7 @@ from decoding_core.verifier import role_of
 from edge_app.decoding import events
 from edge_app.decoding.events import Event, FinishReason, Source, Token
 from edge_app.service.requests import WriteRequest
-from edge_app.tui.text import Run, State, count_words, joins, whole_words, words
+from edge_app.tui.text import Run, State, count_words, joins
 
 STRUCK_SECONDS = 0.6
 """How long a refused word stays on screen."""
@@ -62,7 +62,8 @@ class Variant:
     """On the clock that `apply` is given."""
     settled: list[Token] = field(default_factory=list)
     waiting: list[events.Drafted] = field(default_factory=list)
-    struck: list[Struck] = field(default_factory=list)
+    struck: Struck | None = None
+    """The word that was refused last."""
     sources: tuple[Source, ...] = ()
     opened: events.Opened | None = None
     reckoned: events.PrivacySpent | None = None
@@ -94,9 +95,6 @@ class Variant:
     saved: str | None = None
     """The text as it stands in a file; None while there is no file."""
 
-    def __post_init__(self) -> None:
-        self.before, self.after = words(self.before), words(self.after)
-
     def read_back(self, texts: Mapping[int, str]) -> None:
         """Give sources that are known by name alone their texts, by their records."""
         self.sources = tuple(
@@ -126,9 +124,9 @@ class Variant:
                 if event.refused:
                     del self.waiting[event.accepted :]
                     word = first_word(event.refused)
-                    if word:  # one strike a round
+                    if word:
                         at = len(self.settled) + event.accepted
-                        self.struck = [Struck(at, word, now + STRUCK_SECONDS)]
+                        self.struck = Struck(at, word, now + STRUCK_SECONDS)
             case events.Settled(tokens):
                 self._settle(tokens)
             case events.Alternatives(position, places):
@@ -157,7 +155,7 @@ class Variant:
     def end(self, now: float) -> None:
         """Drop waiting and refused words, and note when the writing ended."""
         self.waiting.clear()
-        self.struck.clear()
+        self.struck = None
         self.ended = self.ended or now
 
     @property
@@ -188,9 +186,7 @@ class Variant:
 
     def drafted(self) -> list[Run]:
         """The text as it was written, with what stood around it."""
-        written = [
-            (token.text, self._look(at)) for at, token in enumerate(self.settled)
-        ]
+        written = self._written()
         if self.after and self.after[0][0][:1].isspace():
             while written and not written[-1][0].strip():
                 written.pop()
@@ -231,43 +227,24 @@ class Variant:
         """The state of a settled token."""
         return "held" if self.held_at(at) else _LOOKS[self.settled[at].origin]
 
-    def steady(self) -> int:
-        """The number of leading pieces that no later event can move or let look
-        otherwise: those of the word that may go on are not among them."""
-        at = min([struck.at for struck in self.struck] + [len(self.settled)])
-        settled, stood = self.settled, len(self.before)
-
-        def text(place: int) -> str:
-            if place < stood:
-                return self.before[place][0]
-            return settled[place - stood].text
-
-        at += stood
-        while at > 0:
-            behind = text(at) if at < stood + len(settled) else "x"
-            if text(at - 1) and not joins(text(at - 1), behind):
-                break
-            at -= 1
-        return at
-
-    def tail(self, first: int, now: float) -> list[Run]:
-        """Pieces from `first`, which is at most `steady()`, refused ones among them,
-        and no line that waits: one that is refused would move the page."""
-        self.struck = [struck for struck in self.struck if struck.until > now]
-        stood = len(self.before)
-        places = range(max(0, first - stood), len(self.settled))
-        runs = self.before[first:]
-        runs += [(self.settled[at].text, self._look(at)) for at in places]
+    def shown(self, now: float) -> list[Run]:
+        """What the page shows while it is written: no line break that waits, which
+        would move the page if it is refused."""
+        runs = [*self.before, *self._written()]
         for drafted in self.waiting:
             before, line, _ = drafted.text.partition("\n")
-            if before:
-                runs.append((before, "waiting"))
+            runs += [(before, "waiting")] if before else []
             if line:
                 break
-        for struck in sorted(self.struck, key=lambda struck: -struck.at):
-            place = max(0, struck.at + stood - first)
-            runs.insert(place, (struck.text, "refused"))
-        return whole_words(runs) + self.after
+        if self.struck is not None and self.struck.until <= now:
+            self.struck = None
+        if self.struck is not None:
+            place = len(self.before) + self.struck.at
+            runs.insert(place, (self.struck.text, "refused"))
+        return [*runs, *self.after]
+
+    def _written(self) -> list[Run]:
+        return [(token.text, self._look(at)) for at, token in enumerate(self.settled)]
 
 
 def first_word(refused: Sequence[str]) -> str:

@@ -153,7 +153,7 @@ async def steps(pilot):
 
     await until(lambda: app.writing.ready)
     await pilot.press("ctrl+j")
-    await until(lambda: not app.writing.service_busy and app.page.pane.editing)
+    await until(lambda: not app.writing.service_busy and app.page.editor.editing)
     if fault:
         title_line.title = lambda *_: {}[HOSTILE]
         app.page.refresh_all()
@@ -164,7 +164,7 @@ async def steps(pilot):
     await pilot.press("f3", "down", "e")
     await until(told("exported to"))
     await pilot.press("f4", "f1", "f1", "ctrl+r")
-    await until(lambda: len(app.writing.variants) > 1 and app.page.pane.editing)
+    await until(lambda: len(app.writing.variants) > 1 and app.page.editor.editing)
     await pilot.press("f9", "f9", "ctrl+o")
     for name in (MARK, "~" + HOSTILE.replace("\\r", ""), f"[/x]{HOSTILE}"):
         await paste("#path", str(folder / name))

@@ -1,147 +1,208 @@
-"""The text to be edited, in which each letter keeps its state."""
+"""The page's text: words as they come, then to be edited; letters keep their state."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from itertools import accumulate, groupby
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import groupby
 from typing import ClassVar
 
 from rich.text import Text
 from textual import events
 from textual.document._document import Document
+from textual.document._history import EditHistory
 from textual.message import Message
 from textual.widgets import TextArea
 from textual.widgets.text_area import Edit, EditResult, Selection
 
 from decoding_core.foreign_text import legible
 from edge_app.tui.screens.widgets import PageText
-from edge_app.tui.text import Run, State, words_of
+from edge_app.tui.text import Run, State, alike, cut, joined, spliced, words_of
+from edge_app.tui.variant import Variant
 
-_STATES: tuple[State, ...] = (
-    "typed",
-    "kept",
-    "replaced",
-    "held",
-    "pasted",
-)  # 0 is what edits put in
-
-
-def _nobody(_at: int, _removed: int, _runs: list[Run]) -> None:
-    """Tell nobody of an edit."""
+_LOOKS = {"replaced", "held", "waiting", "refused"}
+"""States that do not look like the rest of the text."""
+_HISTORY = 50, 2.0, 100
+"""As a text area has it: how many steps, and after how many seconds and letters one
+ends."""
 
 
 class DraftEditor(PageText):
-    """An editor with one state byte per letter."""
+    """Shows one version: read-only while it is written, then to be edited."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"draft--replaced", "draft--held"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"draft--{look}" for look in _LOOKS}
 
     class Asked(Message):
-        """The person pressed Enter on a word."""
+        """The person pressed Enter on a word, or while the text is written."""
 
-    def __init__(
-        self, name: str, spliced: Callable[[int, int, list[Run]], None] = _nobody
-    ) -> None:
-        """`spliced` is told of each edit at once."""
-        self._spliced = spliced
-        self.states = bytearray()
-        """The state of every letter; line breaks are letters."""
-        self._starts: list[int] | None = None
+    class Typed(Message):
+        """The person typed or pasted `text` while the text is written."""
+
+        def __init__(self, text: str, *, pasted: bool = False) -> None:
+            super().__init__()
+            self.text = text
+            self.pasted = pasted
+
+    def __init__(self, edit: Callable[[Variant, int, int, list[Run]], None]) -> None:
+        """`edit` is called for each edit with the version, the place, the number of
+        removed letters, and what stands for them."""
+        super().__init__("", "editor")
+        self.read_only, self.show_cursor = True, False
+        self.following = True
+        """Whether the end is in view, and stays so while words come."""
+        self._edit = edit
+        self._variant: Variant | None = None
+        self._runs: list[Run] = []
+        """The text as it stands, in runs of one state."""
+        self._left: dict[int, tuple[Variant, EditHistory, str]] = {}
+        """What was done to each version that was left, by its id, and its text then."""
         self._typed_to: tuple[int, int] | None = None
         """Where the cursor stood after the last edit."""
-        self._inserting: State = "typed"
-        self._taken: tuple[str, bytes] = "", b""
-        """What was cut or copied here last, with its states."""
-        super().__init__("", name)
+        self._taken: list[Run] = []
+        """What was cut or copied here last."""
 
-    def show_runs(self, runs: Iterable[Run]) -> None:
-        """Replace the whole text by what a person can read of it: a carriage return or
-        U+2028 would be a line to the text area and none to `get_line`. What was done
-        to the text before cannot be undone."""
-        runs = [(legible(text), state) for text, state in runs]
-        states = bytearray().join(
-            bytes([_STATES.index(state)]) * len(text) for text, state in runs
-        )
-        # As a document keeps it: each line break one newline.
-        plain, kept, at = "", bytearray(), 0
-        for line in "".join(text for text, _ in runs).splitlines(keepends=True):
-            bare = line.splitlines()[0]
-            broken = len(line) > len(bare)
-            plain += bare + "\n" * broken
-            kept += states[at : at + len(bare) + broken]
-            at += len(line)
-        self.text, self.states = plain, kept
-        self._starts = None
-        self.move_cursor(self.document.end)
+    @property
+    def editing(self) -> bool:
+        """Whether the text can be edited."""
+        return not self.read_only
+
+    @property
+    def _document(self) -> Document:
+        assert isinstance(self.document, Document)
+        return self.document
 
     def runs(self) -> list[Run]:
-        """The text as it now is, in runs of one state."""
-        return _runs(self.text, self.states)
+        """The text as it stands, in runs of one state."""
+        return list(self._runs)
+
+    def show(self, variant: Variant | None, now: float) -> None:
+        """Show `variant` as it is `now`."""
+        if variant is not self._variant:
+            if self.editing and self._variant is not None:
+                left = self._variant, self.history, self.text
+                self._left[id(self._variant)] = left
+            self._variant = variant
+            self.history = EditHistory(*_HISTORY)
+            self.read_only, self.show_cursor = True, False
+        if variant is None:
+            self._rewrite([])
+        elif self.editing:
+            return
+        elif variant.writing:
+            self._rewrite(variant.shown(now))
+        elif variant.text or variant.stopped:
+            self._rewrite(variant.runs())
+            self._begin_editing(variant)
+
+    def _rewrite(self, runs: list[Run]) -> None:
+        """Let `runs` be the whole text, drawing only the lines that differ."""
+        runs = joined((legible(text), state) for text, state in runs)
+        same = _same(self._runs, runs)
+        self._runs, document = runs, self._document
+        begin = document.get_location_from_index(same)
+        text = "".join(text for text, _ in runs)
+        if text != self.text:
+            at = alike(text, self.text)
+            top, bottom = document.get_location_from_index(at), document.end
+            done = document.replace_range(top, bottom, text[at:])
+            self.wrapped_document.wrap_range(top, bottom, done.end_location)
+            # Not as Textual does it, which would scroll to it and draw everything.
+            self.set_reactive(TextArea.selection, Selection.cursor(document.end))
+            self._refresh_size()
+        self._line_cache.clear()
+        row = self.wrapped_document.location_to_offset((begin[0], 0)).y
+        self.refresh_lines(row, max(1, self.virtual_size.height, self.size.height))
+        if self.following:
+            self.scroll_end(animate=False, immediate=True)
+
+    def _begin_editing(self, variant: Variant) -> None:
+        """Let the person change the text, and undo what was done to it before."""
+        left = self._left.pop(id(variant), None)
+        if left is not None and left[2] == self.text:
+            self.history = left[1]
+        if self._runs != joined(variant.runs()):  # what is saved is what was seen
+            self._edit(variant, 0, len(variant.text), self.runs())
+        self.read_only, self.show_cursor = False, True
+        if variant.stretch is not None and variant.edited is None:
+            self._mark(variant)
+
+    def _mark(self, variant: Variant) -> None:
+        """Select what was written in the place of something, so that it can be written
+        once more; behind what goes on from the cursor is the cursor."""
+        begin = end = min(variant.written_to, len(self.text))
+        if variant.request.instead_of:
+            begin = min(end, sum(len(text) for text, _ in variant.before))
+            begin += end - begin - len(self.text[begin:end].lstrip())
+        self.select_letters(begin, end)
+
+    def watch_scroll_y(self, old: float, new: float) -> None:
+        """Follow the words that come unless the person scrolled up."""
+        super().watch_scroll_y(old, new)
+        self.following = new >= self.max_scroll_y
+
+    def on_resize(self) -> None:
+        """Keep the end in view."""
+        super().on_resize()
+        if self.following:
+            self.call_after_refresh(self.scroll_end, animate=False)
 
     def edit(self, edit: Edit) -> EditResult:
         """Apply an edit that keeps the states; undo and redo call that edit again."""
-        traced = _TracedEdit(
-            edit.text,
-            edit.from_location,
-            edit.to_location,
-            edit.maintain_selection_offset,
-        )
-        traced.inserted = self._states_of(edit.text)
-        done = super().edit(traced)
+        if not isinstance(edit, _TracedEdit):
+            text = legible(edit.text)
+            where = edit.from_location, edit.to_location
+            keep = edit.maintain_selection_offset
+            edit = _TracedEdit(text, *where, keep, [(text, "typed")])
+        done = super().edit(edit)
         self._typed_to = self.cursor_location
         return done
 
-    def put(self, at: int, removed: int, runs: Iterable[Run]) -> None:
+    def put(self, at: int, removed: int, runs: list[Run]) -> None:
         """Put `runs` in the place of `removed` letters from `at` on, with their states,
         as an edit that can be undone."""
         runs = [(legible(text), state) for text, state in runs]
+        where = self._document.get_location_from_index
         text = "".join(text for text, _ in runs)
-        states = b"".join(bytes([_STATES.index(s)]) * len(t) for t, s in runs)
-        assert isinstance(self.document, Document)
-        where = self.document.get_location_from_index
-        edit = _TracedEdit(text, where(at), where(at + removed), False)
-        edit.inserted = states
         self.history.checkpoint()
-        super().edit(edit)
+        self.edit(_TracedEdit(text, where(at), where(at + removed), False, runs))
         self.history.checkpoint()
 
     def insert_as(self, state: State, text: str) -> None:
-        """Insert `text` at the cursor with this state."""
-        self._inserting = state
-        try:
-            self.insert(text)
-        finally:
-            self._inserting = "typed"
+        """Put `text` with this state in the place of what is selected; what was cut or
+        copied here comes back as it was."""
+        begin, end = self.selected_letters()
+        runs: list[Run] = [(text, state)]
+        if state == "pasted" and text == "".join(text for text, _ in self._taken):
+            runs = self._taken
+        if text:
+            self.put(begin, end - begin, runs)
 
     def selected_letters(self) -> tuple[int, int]:
         """Where the selection begins and ends, in letters; without one, the cursor."""
-        assert isinstance(self.document, Document)
         begin, end = sorted(self.selection)
-        index = self.document.get_index_from_location
+        index = self._document.get_index_from_location
         return index(begin), index(end)
 
     def select_letters(self, begin: int, end: int) -> None:
         """Select the letters from `begin` to `end`; the cursor is at the end."""
-        assert isinstance(self.document, Document)
-        where = self.document.get_location_from_index
+        where = self._document.get_location_from_index
         self.selection = Selection(where(begin), where(end))
 
     async def _on_paste(self, event: events.Paste) -> None:
-        """What is pasted is no typed text; a piece of this one is what it was."""
+        """What is pasted is no typed text."""
         # This method comes before the text area's, which would insert it once more.
         event.prevent_default()
-        self._inserting = "pasted"
-        try:
-            await super()._on_paste(event)
-        finally:
-            self._inserting = "typed"
+        event.stop()
+        if self.editing:
+            self.insert_as("pasted", event.text)
+        elif event.text:
+            self.post_message(self.Typed(event.text, pasted=True))
 
     def action_paste(self) -> None:
         """Paste what was cut or copied in the app."""
-        self._inserting = "pasted"
-        try:
-            super().action_paste()
-        finally:
-            self._inserting = "typed"
+        if self.editing:
+            self.insert_as("pasted", self.app.clipboard)
 
     def action_cut(self) -> None:
         """Cut, and know what it was."""
@@ -154,108 +215,90 @@ class DraftEditor(PageText):
         super().action_copy()
 
     def _take(self) -> None:
-        begin, end = self.selected_letters()
-        if end > begin:
-            self._taken = self.selected_text, bytes(self.states[begin:end])
-
-    def _states_of(self, text: str) -> bytes:
-        """The states of letters that are inserted."""
-        taken, states = self._taken
-        if self._inserting == "pasted" and text and text == taken:
-            return states
-        return bytes([_STATES.index(self._inserting)])
-
-    @property
-    def letter(self) -> int:
-        """How many letters stand before the cursor."""
-        row, column = self.cursor_location
-        return sum(len(line) + 1 for line in self.document.lines[:row]) + column
-
-    def replace_letters(self, start: int, end: int, text: str) -> None:
-        """Put `text` in the place of the letters from `start` to `end`, as typed."""
-        assert isinstance(self.document, Document)
-        locate = self.document.get_location_from_index
-        self.replace(text, locate(start), locate(end))
+        if not self.selection.is_empty:
+            self._taken = cut(self._runs, *self.selected_letters())
 
     def on_key(self, event: events.Key) -> None:
-        """Enter on a word that the cursor was brought to asks about it."""
+        """Ask about the word if Enter comes on one that the cursor was brought to, or
+        while the text is written; end the writing if a letter is typed."""
         row, column = self.cursor_location
         line = self.document.get_line(row)
         beside = line[max(0, column - 1) : column + 1]
         on_word = column < len(line) and any(map(str.isalnum, beside))
-        typing = self._typed_to == self.cursor_location
-        if event.key == "enter" and self.selection.is_empty and on_word and not typing:
-            event.stop()
-            event.prevent_default()
+        asks = on_word and self.selection.is_empty
+        asks = asks and self._typed_to != self.cursor_location
+        if event.key == "enter" and (asks or not self.editing):
             self.post_message(self.Asked())
+        elif event.is_printable and event.character and not self.editing:
+            self.post_message(self.Typed(event.character))
+        else:
+            return
+        event.stop()
+        event.prevent_default()
 
-    def splice(self, start: int, length: int, states: bytes) -> bytes:
-        """Replace the states of `length` letters by `states`; the replaced states."""
-        removed = bytes(self.states[start : start + length])
-        self.states[start : start + length] = states
-        self._starts = None
-        inserted = self.text[start : start + len(states)]
-        self._spliced(start, length, _runs(inserted, states))
-        return removed
+    def splice(self, at: int, removed: int, runs: list[Run]) -> list[Run]:
+        """Put `runs` in the place of `removed` letters in what is known of the text;
+        what stood there."""
+        gone = cut(self._runs, at, at + removed)
+        self._runs = spliced(self._runs, at, removed, runs)
+        if self._variant is not None:
+            self._edit(self._variant, at, removed, joined(runs))
+        return gone
 
     def get_line(self, line_index: int) -> Text:
-        """A line; each word that was replaced or held back looks so as a whole."""
+        """A line; words look as a whole, and no space is underlined."""
         line = self.document.get_line(line_index)
         text = Text(line, end="", no_wrap=True)
-        if self._starts is None:
-            lengths = (len(line) + 1 for line in self.document.lines)
-            self._starts = list(accumulate(lengths, initial=0))
-        start = self._starts[line_index]
-        states = [_STATES[byte] for byte in self.states[start : start + len(line)]]
+        start = self._document.get_index_from_location((line_index, 0))
+        runs = cut(self._runs, start, start + len(line))
+        states = [state for piece, state in runs for _ in piece]
         looks = list(states)
         for first, end, look in words_of(line, states):
             looks[first:end] = [look] * (end - first)
-        at = 0
-        for look, group in groupby(looks):
-            end = at + len(list(group))
-            if look in ("replaced", "held"):
-                style = self.get_component_rich_style(f"draft--{look}")
-                spaces = len(line[at:end]) - len(line[at:end].lstrip(" "))
-                text.stylize(style, at + spaces, end)
-            at = end
+        for word in re.finditer(r"\S+", line):
+            for look, letters in groupby(
+                range(*word.span()),
+                lambda at: "refused" if states[at] == "refused" else looks[at],
+            ):
+                if look in _LOOKS:
+                    style = self.get_component_rich_style(f"draft--{look}")
+                    first, *rest = letters
+                    text.stylize(style, first, first + len(rest) + 1)
         return text
 
 
-def _runs(text: str, states: bytes | bytearray) -> list[Run]:
-    runs: list[Run] = []
-    at = 0
-    for state, group in groupby(states):
-        length = len(list(group))
-        runs.append((text[at : at + length], _STATES[state]))
-        at += length
-    return runs
+def _same(one: list[Run], other: list[Run]) -> int:
+    """How many first letters are the same and have the same state."""
+    same = 0
+    for (ours, look), (theirs, there) in zip(one, other, strict=False):
+        if look != there:
+            break
+        same += alike(ours, theirs)
+        if ours != theirs:
+            break
+    return same
 
 
+@dataclass
 class _TracedEdit(Edit):
     """An edit that also inserts and removes the states of its letters."""
 
-    inserted: bytes = b"\0"
-    """A state for each letter that it inserts, or one for all."""
+    runs: list[Run] = field(default_factory=list)
 
     def do(self, text_area: TextArea, record_selection: bool = True) -> EditResult:
         """Apply the edit, also as a redo."""
         assert isinstance(text_area, DraftEditor)
         assert isinstance(text_area.document, Document)
-        self._start = text_area.document.get_index_from_location(self.top)
-        before = len(text_area.text)
+        self._at = text_area.document.get_index_from_location(self.top)
         result = super().do(text_area, record_selection)
-        gone = len(result.replaced_text)
-        # Not the length of `self.text`: a document breaks lines in its own way.
-        self._inserted = len(text_area.text) - before + gone
-        states = self.inserted
-        if len(states) != self._inserted:
-            states = states[:1] * self._inserted
-        self._removed = text_area.splice(self._start, gone, states)
+        removed = len(result.replaced_text)
+        self._gone = text_area.splice(self._at, removed, self.runs)
         return result
 
     def undo(self, text_area: TextArea) -> EditResult:
         """Undo the edit; removed letters get back the states they had."""
         assert isinstance(text_area, DraftEditor)
         result = super().undo(text_area)
-        text_area.splice(self._start, self._inserted, self._removed)
+        length = sum(len(text) for text, _ in self.runs)
+        text_area.splice(self._at, length, self._gone)
         return result

@@ -28,7 +28,6 @@ from edge_app.tui.screens.brief import Brief
 from edge_app.tui.screens.cards import KeyLine
 from edge_app.tui.screens.drawer import Drawer, HeldBackQuestion, ask_held_back
 from edge_app.tui.screens.editor import DraftEditor
-from edge_app.tui.screens.pane import DraftPane, DraftView
 from edge_app.tui.screens.widgets import Card, Saying, Steps
 from edge_app.tui.text import Run
 from edge_app.tui.variant import Variant
@@ -37,6 +36,7 @@ from models.prompts import Request
 
 if TYPE_CHECKING:
     from edge_app.tui.screens.save import Piece
+    from edge_app.tui.screens.why import Word
 
 
 LEGEND = (
@@ -98,7 +98,7 @@ class Page(Screen[None]):
         with Horizontal():
             with Vertical(id="page"), Vertical(id="sheet"):
                 yield Brief(self._first)
-                yield DraftPane(self.writing.edit)
+                yield DraftEditor(self.writing.edit)
                 yield Static(id="reason", markup=False)
                 yield Static(id="hint", markup=False)
                 yield Static(
@@ -139,9 +139,9 @@ class Page(Screen[None]):
         return self.query_one(Brief)
 
     @property
-    def pane(self) -> DraftPane:
+    def editor(self) -> DraftEditor:
         """The draft's widget."""
-        return self.query_one(DraftPane)
+        return self.query_one(DraftEditor)
 
     def refresh_all(self) -> None:
         """Update the draft and the cards, whether these are due or not."""
@@ -151,7 +151,7 @@ class Page(Screen[None]):
     def advance(self) -> None:
         """Draw a frame: the draft always, the cards if they are due."""
         now = self.writing.clock()
-        self.pane.show(self.writing.variant, now)
+        self.editor.show(self.writing.variant, now)
         hint = next_step(self.writing, samples=self.writing.samples)
         line = self.query_one("#hint", Static)
         if hint != line.content:
@@ -178,7 +178,7 @@ class Page(Screen[None]):
         self.brief.show_style(writing.style, writing.reply_to)
         self.brief.propose(writing.people)
         empty = writing.variant is None
-        self.pane.view.set_hint(
+        self.editor.placeholder = Content(
             welcome(samples=writing.samples, practice_models=self._practice_models)
             if empty
             else starting(writing)
@@ -216,7 +216,7 @@ class Page(Screen[None]):
         if self._frame is not None:
             self._frame.cancel()
         self._frame, self._drawn = None, time.monotonic()
-        if not self.query(DraftPane):
+        if not self.query(DraftEditor):
             return  # the app is leaving, and its widgets are gone
         writing, shown = self.writing, self.writing.draft_state
         came = writing.apply()
@@ -259,32 +259,27 @@ class Page(Screen[None]):
 
     def action_draft(self) -> None:
         """Write what the brief asks for."""
-        variant, pane = self.writing.variant, self.pane
-        begin, end = pane.selected_letters()
+        variant, editor = self.writing.variant, self.editor
+        begin, end = editor.selected_letters()
         whole = variant is None or (variant.edited is None and end == len(variant.text))
         same = variant is not None and (
             self.writing.style.request(self.brief.request) == variant.request.brief
         )
-        if (
-            pane.editing
-            and pane.has_focus_within
-            and begin == end
-            and same
-            and not whole
-        ):
+        within = editor.editing and editor.has_focus and begin == end
+        if within and same and not whole:
             self.action_go_on()
         else:
             self._write(self.writing.draft)
 
     def action_go_on(self) -> None:
         """Write on from the cursor."""
-        _, at = self.pane.selected_letters()
+        _, at = self.editor.selected_letters()
         self._write(lambda request: self.writing.go_on(request, at))
 
     def action_again(self) -> None:
         """Write another version, of what is selected in the text or of all of it."""
-        begin, end = self.pane.selected_letters()
-        if begin < end and self.pane.has_focus_within:
+        begin, end = self.editor.selected_letters()
+        if begin < end and self.editor.has_focus:
             self._write(lambda request: self.writing.redraw(request, begin, end))
         else:
             self._write(self.writing.again)
@@ -297,7 +292,7 @@ class Page(Screen[None]):
             return
         write(request)
         self.refresh_all()
-        self.pane.focus_text()
+        self.editor.focus()
 
     def answer(self, letter: Source | None) -> None:
         """Answer a letter, to whom it came from, as a draft of its own; the one on the
@@ -337,8 +332,8 @@ class Page(Screen[None]):
 
     def put(self, at: int, removed: int, runs: list[Run]) -> None:
         """Put `runs` in the place of letters of the version on screen."""
-        if self.pane.editing:
-            self.pane.editor.put(at, removed, runs)
+        if self.editor.editing:
+            self.editor.put(at, removed, runs)
         elif self.writing.variant is not None:
             self.writing.edit(self.writing.variant, at, removed, runs)
         self.refresh_all()
@@ -367,11 +362,11 @@ class Page(Screen[None]):
         """Let the person change the text in an editor of their own."""
         from edge_app.tui import outside
 
-        pane = self.pane
-        if not pane.editing:
+        editor = self.editor
+        if not editor.editing:
             self.notify("write something first, or let it be written to its end")
             return
-        before = pane.editor.text
+        before = editor.text
         try:
             words = outside.editor_command()
             with self.app.suspend():
@@ -383,7 +378,7 @@ class Page(Screen[None]):
             self.notify("there is no editor to be had here", severity="warning")
             return
         for start, end, text in outside.changes(before, after):
-            pane.editor.replace_letters(start, end, text)
+            editor.put(start, end - start, [(text, "typed")])
         self.refresh_all()
 
     def action_mailto(self) -> None:
@@ -445,7 +440,6 @@ class Page(Screen[None]):
         self.app.push_screen(dialog, saved)
 
     @on(DraftEditor.Asked)
-    @on(DraftView.Asked)
     def action_why(self) -> None:
         """Tell why the word at the cursor stands there."""
         from edge_app.tui.screens.why import WhyDrawer
@@ -453,20 +447,25 @@ class Page(Screen[None]):
         if self.writing.variant is None:
             self.notify("there is no word yet", severity="warning")
             return
-        pane, broken = self.pane, list[int]()
+        editor, editing = self.editor, self.editor.editing
+        letter = editor.selected_letters()[1] if editing else None
+        broken: list[int] = []
 
-        self.app.push_screen(
-            WhyDrawer(
-                self.writing,
-                pane.letter,
-                lambda word: pane.mark(word.start, word.end),
-                broken.append,
-            ),
-            lambda _: pane.unmark(broken[0] if broken else None),
-        )
+        def mark(word: Word) -> None:
+            if editing:
+                editor.select_letters(word.start, word.end)
 
-    @on(DraftView.Typed)
-    def _edit(self, event: DraftView.Typed) -> None:
+        def unmark(_: None) -> None:
+            if broken and editing:
+                editor.put(broken[0], 0, [("\n", "typed")])
+            elif editing:
+                editor.move_cursor(editor.selection.start)
+
+        drawer = WhyDrawer(self.writing, letter, mark, broken.append)
+        self.app.push_screen(drawer, unmark)
+
+    @on(DraftEditor.Typed)
+    def _edit(self, event: DraftEditor.Typed) -> None:
         """The first typed letter ends the writing and goes into the text."""
         if self.writing.variant is None:
             self.brief.type(event.text)
@@ -474,7 +473,8 @@ class Page(Screen[None]):
         self.tick()
         self.writing.stop(keep_empty=True)
         self.refresh_all()
-        self.pane.type(event.text, pasted=event.pasted)
+        if self.editor.editing:
+            self.editor.insert_as("pasted" if event.pasted else "typed", event.text)
 
     def on_key(self, event: events.Key) -> None:
         """Take what is typed where nothing takes it into the brief."""

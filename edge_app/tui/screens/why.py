@@ -22,7 +22,7 @@ from edge_app.decoding.events import Choice, Place, Source
 from edge_app.tui.letters import COMMON, date, subject
 from edge_app.tui.screens.cards import whose
 from edge_app.tui.screens.drawer import Drawer
-from edge_app.tui.text import Run, State, words_of
+from edge_app.tui.text import Run, State, alike, words_of
 from edge_app.tui.variant import Variant
 from edge_app.tui.writing import Writing
 
@@ -336,8 +336,8 @@ def followed(text: str, start: int, sources: Iterable[Source]) -> Followed | Non
         for there, name in enumerate(others):
             if name != names[at]:
                 continue
-            back = _alike(names[:at][::-1], others[:there][::-1])
-            on = _alike(names[at + 1 :], others[there + 1 :])
+            back = alike(names[:at][::-1][:_MOST], others[:there][::-1])
+            on = alike(names[at + 1 :][:_MOST], others[there + 1 :])
             run = names[at - back : at + on + 1]
             # What it follows stands before it, so that counts first.
             rank = (back, on)
@@ -347,11 +347,6 @@ def followed(text: str, start: int, sources: Iterable[Source]) -> Followed | Non
             first, last = theirs[there - back].start(), theirs[there + on].end()
             found = Followed(source, *_cut(source.excerpt, first, last))
     return found
-
-
-def _alike(one: Sequence[str], other: Sequence[str]) -> int:
-    pairs = list(zip(one[:_MOST], other[:_MOST], strict=False))
-    return next((i for i, (a, b) in enumerate(pairs) if a != b), len(pairs))
 
 
 def _telling(run: Sequence[str]) -> bool:

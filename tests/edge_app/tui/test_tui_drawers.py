@@ -161,11 +161,11 @@ def test_a_hunk_is_taken_put_back_and_there_again(tmp_path):
         await pilot.press("space", "space")
         changed = variant.text
         assert changed.startswith("Dear Ana,\n\nThank you for the photographs. ")
-        assert app.page.pane.editor.text == changed
+        assert app.page.editor.text == changed
         await pilot.press("u", "u")
         assert variant.text == SECOND
         await pilot.press("up", "up", "space", "space", "escape", "ctrl+z", "ctrl+z")
-        assert app.page.pane.editor.text == SECOND
+        assert app.page.editor.text == SECOND
         await pilot.press("ctrl+y", "ctrl+y")
         assert app.writing.variant.text == changed
         app.texts = [known.text for known in app.writing.variants]
@@ -546,7 +546,7 @@ def test_enter_on_a_word_tells_why_also_after_the_end_of_the_app(tmp_path):
         return made
 
     async def ask(pilot, app, word):
-        editor = app.page.pane.editor
+        editor = app.page.editor
         at = editor.text.index(word)
         row = editor.text[:at].count("\n")
         editor.move_cursor((row, at - editor.text.rfind("\n", 0, at) - 1))
@@ -555,7 +555,7 @@ def test_enter_on_a_word_tells_why_also_after_the_end_of_the_app(tmp_path):
         assert isinstance(app.screen, WhyDrawer)
 
     async def look(pilot, app):
-        editor = app.page.pane.editor
+        editor = app.page.editor
         await ask(pilot, app, "Whitby")
         await until(pilot, lambda: "looking" not in told(app))
         assert "home” was drafted" in told(app)
@@ -574,7 +574,7 @@ def test_enter_on_a_word_tells_why_also_after_the_end_of_the_app(tmp_path):
         assert first.screen is first.page
 
     async def again(pilot):
-        await until(pilot, lambda: second.page.pane.editing)
+        await until(pilot, lambda: second.page.editor.editing)
         await look(pilot, second)
         await pilot.press("escape")
         await ask(pilot, second, "old")
@@ -599,7 +599,7 @@ def test_a_draft_that_is_taken_up_again_says_why_its_letters_were_read(tmp_path)
         writing = pilot.app.writing
         if not cards:
             await drafted(pilot)
-        await until(pilot, lambda: pilot.app.page.pane.editing)
+        await until(pilot, lambda: pilot.app.page.editor.editing)
         await until(pilot, lambda: not writing.reading_back)
         cards.append(cards_text.sources_card(writing, 60).plain)
 

@@ -314,7 +314,7 @@ def test_a_notification_is_never_markup(tmp_path):
 
     async def steps():
         async with app.run_test(size=(120, 60), notifications=True) as pilot:
-            for sender in (app, app.page, app.page.pane):
+            for sender in (app, app.page, app.page.editor):
                 sender.notify(TRAP, timeout=PATIENCE)
             sender.notify(TRAP, markup=True, timeout=PATIENCE)
             await until(pilot, lambda: screen(app).count("[/x]") == 4)
@@ -404,7 +404,7 @@ def test_every_kind_of_line_end(tmp_path):
     async def steps(pilot):
         await drafted(pilot)
         await until(pilot, lambda: "seven" in screen(app))
-        assert app.page.pane.editor.text.startswith("one\ntwo\nthree\nfour\ufffd")
+        assert app.page.editor.text.startswith("one\ntwo\nthree\nfour\ufffd")
 
     play(app, steps)
 

@@ -33,7 +33,7 @@ from edge_app.service.tape import RecordedService
 from edge_app.tui import draft as e
 from edge_app.tui.draft import THRESHOLDS, TONES, Draft, Stretch, Style, asked, folded
 from edge_app.tui.journal import Journal, JournalError, JournalFolder
-from edge_app.tui.screens.pane import DraftPane
+from edge_app.tui.screens.editor import DraftEditor
 from edge_app.tui.text import joined, spliced
 from edge_app.tui.writing import Writing
 from models.prompts import Request
@@ -215,7 +215,7 @@ def test_the_screen_is_what_the_journal_folds_to(tmp_path):
 
     class PaneApp(App):
         def compose(self):
-            yield DraftPane(
+            yield DraftEditor(
                 lambda variant, at, removed, runs: happen(
                     e.Edited(variant.number, at, removed, tuple(runs))
                 )
@@ -224,11 +224,10 @@ def test_the_screen_is_what_the_journal_folds_to(tmp_path):
     async def edit() -> None:
         app = PaneApp()
         async with app.run_test(size=(40, 12)) as pilot:
-            pane, chance = app.query_one(DraftPane), random.Random(3)
-            pane.show(draft.variant, 0.0)
+            editor, chance = app.query_one(DraftEditor), random.Random(3)
+            editor.show(draft.variant, 0.0)
             await pilot.pause()
             for _ in range(80):
-                editor = pane.editor
                 match chance.randrange(4):
                     case 0 if editor.history.undo_stack:
                         editor.undo()

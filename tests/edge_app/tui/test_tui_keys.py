@@ -292,7 +292,7 @@ def test_another_key_works_and_every_word_names_it(tmp_path):
         await pilot.press("ctrl+j")
         assert not fake.requests
         await pilot.press("f9")
-        await until(pilot, lambda: app.page.pane.editing)
+        await until(pilot, lambda: app.page.editor.editing)
         await pilot.press("alt+k")
         keys = app.screen.query_one(OptionList)
         keys.highlighted = [one.id for one in ACTIONS].index("again")

@@ -271,9 +271,9 @@ def test_ctrl_z_undoes_before_it_suspends(tmp_path):
 
     async def steps(pilot):
         await drafted(pilot)
-        text = app.page.pane.editor.text
+        text = app.page.editor.text
         await pilot.press("x", "ctrl+z", "ctrl+z")
-        assert app.page.pane.editor.text == text
+        assert app.page.editor.text == text
         assert not suspended
         await pilot.press("left", "ctrl+z")
         assert suspended == [True]
@@ -293,7 +293,7 @@ def test_keys_that_come_together_act_one_after_the_other(tmp_path):
                 app.post_message(Key(key, letter))
 
         await drafted(pilot)
-        editor = app.page.pane.editor
+        editor = app.page.editor
         text = editor.text
         send("left", "x", "left", "backspace", "y", "ctrl+s", "z", "q")
         await until(pilot, lambda: isinstance(app.screen, SaveDialog))

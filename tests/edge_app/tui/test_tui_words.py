@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from tui_helpers import gated_service, make_app, play, settle, until, writing_at
+from tui_helpers import gated_service, make_app, play, settle, writing_at
 from tui_tapes import LETTER, REQUEST, SOURCES, held_letter, letter_recording
 
 from decoding_core.messages import DraftBlock, OpenSession, digest
@@ -36,7 +36,7 @@ from edge_app.tui.screens.cards import sent_card, strip_line
 from edge_app.tui.screens.numbers import rows
 from edge_app.tui.screens.page import starting
 from edge_app.tui.screens.sent import said_by, told_of
-from edge_app.tui.text import Run, count_words, whole_words
+from edge_app.tui.text import Run, count_words
 from edge_app.tui.variant import STRUCK_SECONDS, Variant
 from edge_app.tui.writing import Writing
 from models.prompts import Request
@@ -128,18 +128,6 @@ def test_the_start_is_told():
         assert starting(writing) == "looking for letters that fit…"
 
 
-def test_a_word_looks_whole():
-    runs = [
-        *(("heaven", "replaced"), ("ly", "kept"), (".", "kept"), (" wo", "kept")),
-        *(("rked", "refused"), ("did", "waiting"), ("n't", "kept"), (" x", "typed")),
-    ]
-    looks = [look for _, look in whole_words(runs)]
-    assert looks == [
-        *("replaced", "replaced", "kept", "kept", "refused", "waiting", "waiting"),
-        "typed",
-    ]
-
-
 def test_the_dot_tells_of_a_dead_server():
     """Ended while nobody writes, silent in the middle of a text, and back."""
     fake = gated_service()
@@ -213,23 +201,24 @@ def test_what_is_held_back_does_not_silence_the_checker():
     assert writing.checker_silent
 
 
-def test_held_words_look_the_same_in_the_view_and_in_the_editor(tmp_path):
-    """Bold, so without colours too."""
+def test_a_word_looks_whole_and_no_space_is_underlined(tmp_path):
+    """A refused piece is a word by itself; what is held back is bold, so it shows
+    without colours too."""
     app = make_app(gated_service(), tmp_path)
+    runs: list[Run] = [
+        *(("heaven", "replaced"), ("ly", "kept"), (".", "kept"), (" wo", "kept")),
+        *(("rked", "refused"), (" di", "waiting"), ("dn't", "kept"), (" x y", "held")),
+    ]
 
     async def steps(pilot):
-        pane = app.page.pane
-        await until(pilot, lambda: pane.view.size.width > 0)
-        runs: list[Run] = [("He met", "kept"), (" Zoltan", "held"), (".", "kept")]
-        pane.view.rewrite(0, runs)
-        pane.editor.show_runs(runs)
-        line = pane.editor.get_line(0)
-        (span,) = line.spans
-        assert line.plain[span.start : span.end] == "Zoltan"
-        looks = [segment.style for segment in pane.view._draw(0)]
-        assert span.style.bold
-        assert span.style in looks
-        await pilot.pause()
+        editor = app.page.editor
+        editor._rewrite(runs)
+        line = editor.get_line(0)
+        looks = {line.plain[one.start : one.end]: one.style for one in line.spans}
+        assert list(looks) == ["heavenly", "rked", "didn't", "x", "y"]
+        assert looks["heavenly"].underline
+        assert looks["rked"].strike
+        assert looks["x"].bold
 
     play(app, steps)
 
@@ -290,9 +279,9 @@ def test_the_settled_tokens_are_the_text():
 def test_drafted_words_wait_until_they_are_settled():
     variant = played([Drafted(1, "A"), Drafted(2, " b")])
 
-    assert variant.tail(0, 0.0) == [("A", "waiting"), (" b", "waiting")]
+    assert variant.shown(0.0) == [("A", "waiting"), (" b", "waiting")]
     variant.apply(Settled((Token(1, "A", "accepted"),)), 0.0)
-    assert variant.tail(0, 0.0) == [("A", "kept"), (" b", "waiting")]
+    assert variant.shown(0.0) == [("A", "kept"), (" b", "waiting")]
 
 
 def test_a_refused_word_is_struck_for_a_moment_before_what_replaced_it():
@@ -308,31 +297,29 @@ def test_a_refused_word_is_struck_for_a_moment_before_what_replaced_it():
         ]
     )
 
-    assert variant.tail(0, 0.1) == [
+    assert variant.shown(0.1) == [
         ("I", "kept"),
         (" fly", "refused"),
         (" walk", "replaced"),
         (" home", "waiting"),
     ]
-    assert variant.steady() == 1
-    assert (" fly", "refused") not in variant.tail(0, STRUCK_SECONDS + 0.1)
-    assert variant.steady() == 1, "the last word may go on"
+    assert (" fly", "refused") not in variant.shown(STRUCK_SECONDS + 0.1)
 
 
 def test_a_refusal_moves_no_line_and_strikes_one_word():
     """A line break that waits is not shown before it is settled, a refused one never;
     a word is struck with all its pieces, and a new one in the place of the last."""
     variant = played([Drafted(1, "One"), Drafted(2, ".\n\n"), Drafted(3, "Two")])
-    assert variant.tail(0, 0.0) == [("One", "waiting"), (".", "waiting")]
+    assert variant.shown(0.0) == [("One", "waiting"), (".", "waiting")]
     variant.apply(Verified(3, 1, (".\n\n", "Two"), 0.1), 0.0)
-    assert variant.tail(0, 0.0) == [("One", "waiting"), (".", "refused")]
+    assert variant.shown(0.0) == [("One", "waiting"), (".", "refused")]
     variant.apply(Settled((Token(1, "One", "accepted"),)), 0.0)
     for word in (" wor", "ked", " well"):
         variant.apply(Drafted(4, word), 0.0)
     variant.apply(Verified(3, 0, (" wor", "ked", " well"), 0.1), 0.0)
-    assert variant.tail(0, 0.0) == [("One", "kept"), (" worked", "refused")]
+    assert variant.shown(0.0) == [("One", "kept"), (" worked", "refused")]
     variant.apply(Verified(1, 0, ("\n",), 0.1), 0.0)
-    assert [text for text, _ in variant.tail(0, 0.0)] == ["One", " worked"]
+    assert [text for text, _ in variant.shown(0.0)] == ["One", " worked"]
 
 
 def test_a_token_that_was_not_drafted_voids_what_waits():
@@ -340,7 +327,7 @@ def test_a_token_that_was_not_drafted_voids_what_waits():
 
     variant.apply(Settled((Token(7, "The", "recovered"),)), 0.0)
 
-    assert variant.tail(0, 0.0) == [("The", "replaced")]
+    assert variant.shown(0.0) == [("The", "replaced")]
 
 
 def test_after_a_stop_nothing_is_added():
@@ -352,7 +339,7 @@ def test_after_a_stop_nothing_is_added():
     variant.apply(Settled((Token(1, " more", "accepted"),)), 1.0)
     variant.apply(Finished("stopped", Statistics()), 1.1)
 
-    assert (variant.text, variant.tail(len(variant.settled), 1.0)) == (text, [])
+    assert variant.text == "".join(words for words, _ in variant.shown(1.0)) == text
 
 
 def test_numbers_are_those_of_the_recording():

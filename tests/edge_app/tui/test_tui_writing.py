@@ -328,13 +328,8 @@ def test_a_stretch_is_shown_in_its_place():
     """Pieces before and behind it keep their looks, and its last space gives way."""
     come = Settled((Token(7, " come", "recovered"), Token(8, ".\n", "accepted")))
     variant = stretch(Given(3, ((1, "Dear"), (2, " Ana."), (3, " I"))), come)
-    assert variant.tail(0, 0.0)[:3] == [
-        ("Dear", "kept"),
-        (" Ana.", "kept"),
-        (" I", "kept"),
-    ]
-    assert variant.steady() == 5
-    assert variant.tail(4, 0.0)[-1] == (" Yours,", "typed")
+    shown = variant.shown(0.0)
+    assert (shown[0], shown[-1]) == (("Dear Ana. I", "kept"), (" Yours,", "typed"))
     variant.end(1.0)
     assert variant.text == "Dear Ana. I come. Yours,"
     assert variant.text[: variant.written_to] == "Dear Ana. I come."
@@ -348,19 +343,19 @@ def test_keys_go_on_from_the_cursor_and_write_a_selection_anew(tmp_path):
     fake = gated_service()
 
     async def steps(pilot):
-        app, pane = pilot.app, pilot.app.page.pane
+        app, editor = pilot.app, pilot.app.page.editor
         await drafted(pilot)
-        pane.editor.move_cursor((2, 30))
+        editor.move_cursor((2, 30))
         await pilot.press("ctrl+j")
-        await until(pilot, lambda: not app.writing.service_busy and pane.editing)
+        await until(pilot, lambda: not app.writing.service_busy and editor.editing)
         assert fake.requests[1].before == "Dear Ana,\n\nThank you for the photographs."
-        pane.editor.move_cursor((0, 0))
+        editor.move_cursor((0, 0))
         await pilot.press("shift+end", "ctrl+r")
-        await until(pilot, lambda: not app.writing.service_busy and pane.editing)
+        await until(pilot, lambda: not app.writing.service_busy and editor.editing)
         assert fake.requests[2].instead_of == "Dear Ana,"
         # What came is selected, so that ^R writes it once more.
-        assert app.writing.variant.text.startswith(pane.editor.selected_text)
-        assert pane.editor.selected_text
+        assert app.writing.variant.text.startswith(editor.selected_text)
+        assert editor.selected_text
         app.texts = [variant.text for variant in app.writing.variants]
 
     app = make_app(fake, tmp_path, journals=journals)
@@ -379,7 +374,7 @@ def test_pasted_text_is_told_from_typed(tmp_path):
     async def steps(pilot):
         app = pilot.app
         await drafted(pilot)
-        editor = app.page.pane.editor
+        editor = app.page.editor
         editor.move_cursor((0, 0))
         app.post_message(keys.Paste("From afar. "))
         await until(pilot, lambda: editor.text.startswith("From"))
@@ -404,15 +399,15 @@ def test_what_was_done_to_a_version_can_be_undone_when_it_is_shown_again(tmp_pat
     """And redone; what came into the text by other ways than the editor ends that."""
 
     async def steps(pilot):
-        app, pane = pilot.app, pilot.app.page.pane
+        app, editor = pilot.app, pilot.app.page.editor
         await until_drafted_twice(pilot)
-        app.page.pane.editor.focus()
+        app.page.editor.focus()
         await pilot.press("x", "f7")
-        await until(pilot, lambda: pane.editor.text == LETTER)
+        await until(pilot, lambda: editor.text == LETTER)
         app.post_message(keys.Paste("y"))
-        await until(pilot, lambda: pane.editor.text == LETTER + "y")
+        await until(pilot, lambda: editor.text == LETTER + "y")
         await pilot.press("f8", "ctrl+z")
-        assert pane.editor.text == app.writing.variant.text == SECOND
+        assert editor.text == app.writing.variant.text == SECOND
         await pilot.press("f7", "ctrl+z", "ctrl+y")
         assert app.writing.variant.edited[-1] == ("y", "pasted")
 

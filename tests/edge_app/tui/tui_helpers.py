@@ -158,7 +158,7 @@ async def drafted(pilot: Pilot) -> None:
     app = pilot.app
     await until(pilot, lambda: app.writing.ready)
     await pilot.press("ctrl+j")
-    await until(pilot, lambda: not app.writing.service_busy and app.page.pane.editing)
+    await until(pilot, lambda: not app.writing.service_busy and app.page.editor.editing)
 
 
 def settle(writing: Writing, true: Callable[[], bool]) -> list:
@@ -196,5 +196,5 @@ async def until_drafted_twice(pilot):
     app = pilot.app
     await drafted(pilot)
     await pilot.press("ctrl+r")
-    await until(pilot, lambda: not app.writing.service_busy and app.page.pane.editing)
+    await until(pilot, lambda: not app.writing.service_busy and app.page.editor.editing)
     assert len(app.writing.variants) == 2

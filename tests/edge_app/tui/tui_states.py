@@ -101,6 +101,6 @@ def walk(
 
 async def _written(pilot: Pilot, service: GatedService) -> None:
     app = pilot.app
-    await until(pilot, lambda: not app.writing.service_busy and app.page.pane.editing)
+    await until(pilot, lambda: not app.writing.service_busy and app.page.editor.editing)
     app.page.brief.focus_text()
     await pilot.pause()
