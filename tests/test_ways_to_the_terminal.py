@@ -18,12 +18,10 @@ AROUND = {
     "rich.console.Console": {
         "edge_app/commands/terminal.py",  # bars of ours; the label is gated
         "edge_app/tui/app.py",  # writes to a gate of its own
-        "training/losses.py",  # a line of numbers
     },
     "decoding_core.foreign_text.ungated": {
         "edge_app/commands/terminal.py",  # our own looks
         "edge_app/commands/store.py",  # an export into a pipe
-        "training/losses.py",
     },
     "sys.stdout.buffer": {
         "personal_store/reading/parallel.py"
