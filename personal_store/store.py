@@ -4,7 +4,6 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from sqlite_utils import Database
@@ -14,7 +13,7 @@ from personal_store.lifecycle import forgetting
 from personal_store.lifecycle import identities as owner
 from personal_store.lifecycle.cleaning import clean_all_waiting, received_index
 from personal_store.lifecycle.overview import Which
-from personal_store.lifecycle.writing import text_of
+from personal_store.lifecycle.writing import keys_of, message_id, text_of
 from personal_store.records import (
     OWN,
     UNREAD,
@@ -35,16 +34,18 @@ from personal_store.search.tables import (
 from personal_store.text.tokens import tokens
 
 _PASSAGE = """
-    SELECT record.id, record.kind, recipient, sender, sender_name, answer_to, author,
-           title, body, sent_at,
-           source.kind || ': ' || source.label AS source
+    SELECT record.id AS record_id, record.kind, recipient, title AS subject,
+           body AS text, sent_at, source.kind || ': ' || source.label AS source,
+           sender, sender_name, answer_to, author
     FROM record JOIN source ON source.id = record.source_id
     WHERE record.id = ? AND
 """
 _OWN = _PASSAGE + FINDABLE
 _RECEIVED = _PASSAGE + RECEIVED_TEXT
 _RECORDS = f"""
-    SELECT record.*, source.kind || ': ' || source.label AS source,
+    SELECT record.id, source.kind || ': ' || source.label AS source, key, record.kind,
+           title, body AS text, recipient, recipient_address, sender, sent_at, rating,
+           thread, reply_to, author, cleaning,
            (SELECT json_group_array(label) FROM record_label
             WHERE record_id = record.id) AS labels,
            (SELECT data FROM raw WHERE record_id = record.id AND cleaning = {UNREAD}
@@ -83,12 +84,7 @@ class Store:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def search(
@@ -163,20 +159,20 @@ class Store:
 
     def passage(self, record_id: int) -> Passage | None:
         """One own text, whole; None if there is none with this id."""
-        passages = self._passages([Hit(record_id, 0.0, {})])
+        passages = self._passages([Hit(record_id)])
         return passages[0] if passages else None
 
     def received(self, record_id: int) -> Passage | None:
         """One text by somebody else, whole; None if there is none with this id."""
         clean_all_waiting(self.db, [record_id])
-        passages = self._passages([Hit(record_id, 0.0, {})], _RECEIVED)
+        passages = self._passages([Hit(record_id)], _RECEIVED)
         return passages[0] if passages else None
 
     def newest_received(
         self, limit: int, senders: Collection[str] | None = None
     ) -> list[Passage]:
-        """Texts by others, the newest first; only by these addresses where any are
-        given. The first call after an import indexes them, as `find` does."""
+        """Texts by others, the newest first; only by these addresses if any are given.
+        The first call after an import indexes them, as `find` does."""
         received_index(self.db)
         rows = self.db.execute(
             f"""SELECT id FROM record WHERE {RECEIVED_TEXT} AND
@@ -184,49 +180,44 @@ class Store:
                 ORDER BY sent_at DESC, id DESC LIMIT ?""",  # noqa: S608
             [*[None if senders is None else json.dumps(list(senders))] * 2, limit],
         )
-        return self._passages([Hit(one, 0.0, {}) for (one,) in rows], _RECEIVED)
+        return self._passages([Hit(found) for (found,) in rows], _RECEIVED)
 
     def thread(self, record_id: int) -> list[Passage]:
         """Own and received texts of the thread in which this one stands, whole, the
         oldest first; the first mail that a mail names identifies its thread."""
-        rows = self.db.execute(
+        row = self.db.execute(
             "SELECT key, thread FROM record WHERE id = ?", [record_id]
-        ).fetchall()
-        for key, thread in rows:
-            own_id = key.removeprefix("mid:").rpartition(":")[0]
-            first = thread or (own_id if key.startswith("mid:") else "")
-            # A colon ends the id in a key, and a semicolon is the letter behind it.
-            ids = [
-                found
-                for (found,) in self.db.execute(
-                    "SELECT id FROM record WHERE id = ? OR (? <> '' AND (thread = ? OR "
-                    "(key >= ? AND key < ?))) ORDER BY sent_at, id LIMIT 100",
-                    [record_id, first, first, f"mid:{first}:", f"mid:{first};"],
-                )
-            ]
-            clean_all_waiting(self.db, ids)
-            hits = [Hit(found, 0.0, {}) for found in ids]
-            own = {one.record_id: one for one in self._passages(hits)}
-            received = {one.record_id: one for one in self._passages(hits, _RECEIVED)}
-            both = own | received
-            return [both[found] for found in ids if found in both]
-        return []
+        ).fetchone()
+        if row is None:
+            return []
+        key, thread = row
+        first = thread or message_id(key)
+        rows = self.db.execute(
+            """SELECT id FROM record WHERE id = ? OR (? <> '' AND (thread = ? OR
+               (key >= ? AND key < ?))) ORDER BY sent_at, id LIMIT 100""",
+            [record_id, first, first, *keys_of(first)],
+        )
+        hits = [Hit(found) for (found,) in rows]
+        clean_all_waiting(self.db, [hit.id for hit in hits])
+        both = self._passages(hits) + self._passages(hits, _RECEIVED)
+        texts = {passage.record_id: passage for passage in both}
+        return [texts[hit.id] for hit in hits if hit.id in texts]
 
     def references(self, record_id: int) -> list[str]:
         """The identifiers of a mail and of those that it answers, as they were sent,
-        the oldest first and at most 20; empty where it has none."""
+        the oldest first and at most 20; empty if it has none."""
         found: list[str] = []
         row = self.db.execute(
             "SELECT key, reply_to FROM record WHERE id = ?", [record_id]
         ).fetchone()
-        while row is not None and row[0].startswith("mid:") and len(found) < 20:
-            found.append(row[0].removeprefix("mid:").rpartition(":")[0])
+        while row is not None and message_id(row[0]) and len(found) < 20:
+            found.append(message_id(row[0]))
             answered = row[1]
             if not answered or answered in found:
                 break
             row = self.db.execute(
                 "SELECT key, reply_to FROM record WHERE key > ? AND key < ?",
-                [f"mid:{answered}:", f"mid:{answered};"],
+                keys_of(answered),
             ).fetchone()
             if row is None:  # it is known by name alone
                 found.append(answered)
@@ -236,29 +227,16 @@ class Store:
         """Everything stored but the trash, texts of others included, in the order of
         import. Nothing is written: received mail that waits is only cleaned here."""
         for row in self._rows(_RECORDS):
-            yield Record(
-                id=row["id"],
-                source=row["source"],
-                key=row["key"],
-                kind=row["kind"],
-                title=row["title"],
-                text=text_of(row["packed"]).text if row["packed"] else row["body"],
-                recipient=row["recipient"],
-                recipient_address=row["recipient_address"],
-                sender=row["sender"],
-                sent_at=row["sent_at"],
-                rating=row["rating"],
-                thread=row["thread"],
-                reply_to=row["reply_to"],
-                author=Author(row["author"]),
-                cleaning=row["cleaning"],
-                labels=tuple(json.loads(row["labels"])),
-            )
+            packed = row.pop("packed")
+            if packed:
+                row["text"] = text_of(packed).text
+            row["author"] = Author(row["author"])
+            row["labels"] = tuple(json.loads(row["labels"]))
+            yield Record(**row)
 
     def correspondents(self, limit: int = 5_000) -> list[tuple[str, str]]:
-        """Names, empty where they are not known, and addresses of those to whom a
-        stored text went or from whom one came, the latest first; the owner's addresses
-        are not among them."""
+        """Names, empty if unknown, and addresses of those to whom a stored text went or
+        from whom one came, the latest first, without the owner's addresses."""
         own = set(self.identities())
         rows = self.db.execute(
             """SELECT name, address FROM (
@@ -280,7 +258,7 @@ class Store:
                 ORDER BY sent_at DESC, id DESC LIMIT ?""",  # noqa: S608
             [recipient, limit],
         )
-        return self._passages([Hit(found, 0.0, {}) for (found,) in rows])
+        return self._passages([Hit(found) for (found,) in rows])
 
     def own_address(self, answered: int | None = None) -> str:
         """The owner's address to write a mail from: that to which a received mail went,
@@ -301,8 +279,10 @@ class Store:
             "SELECT kind, count(*) FROM doc JOIN record USING (id) GROUP BY kind"
         )
         counts: dict[str, int] = dict(rows.fetchall())
-        own, words = self._one("SELECT count(*), coalesce(sum(n), 0) FROM doc")
-        (received,) = self._one(f"SELECT count(*) FROM record WHERE {BY_OTHERS}")  # noqa: S608
+        own, words, received = self.db.execute(
+            f"""SELECT count(*), coalesce(sum(n), 0),
+                       (SELECT count(*) FROM record WHERE {BY_OTHERS}) FROM doc"""  # noqa: S608
+        ).fetchone()
         return counts | {"own": own, "received": received, "words": words}
 
     def identities(self) -> list[str]:
@@ -332,33 +312,24 @@ class Store:
 
     def _passages(self, hits: Sequence[Hit], sql: str = _OWN) -> list[Passage]:
         """The texts of the hits, in their order; those gone meanwhile left out."""
-        return [
-            Passage(
-                record_id=row["id"],
-                kind=row["kind"],
-                recipient=row["recipient"],
-                subject=row["title"],
-                text=row["body"],
-                date=moment(row["sent_at"]),
-                score=hit.score,
-                score_parts=dict(hit.parts),
-                terms=dict(hit.terms),
-                sender=row["sender"],
-                sender_name=row["sender_name"],
-                answer_to=row["answer_to"],
-                own=row["author"] in OWN,
-                source=row["source"],
-            )
-            for hit in hits
-            for row in self._rows(sql, [hit.id])
-        ]
+        found = []
+        for hit in hits:
+            for row in self._rows(sql, [hit.id]):
+                sent_at, author = row.pop("sent_at"), row.pop("author")
+                found.append(
+                    Passage(
+                        **row,
+                        date=moment(sent_at),
+                        own=author in OWN,
+                        score=hit.score,
+                        score_parts=dict(hit.parts),
+                        terms=dict(hit.terms),
+                    )
+                )
+        return found
 
     def _rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[dict[str, Any]]:
         cursor = self.db.execute(sql, list(values))
         names = [column[0] for column in cursor.description]
         for row in cursor:
             yield dict(zip(names, row, strict=True))
-
-    def _one(self, sql: str) -> tuple[Any, ...]:
-        row: tuple[Any, ...] = self.db.execute(sql).fetchone()
-        return row

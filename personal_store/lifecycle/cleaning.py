@@ -5,10 +5,9 @@ answer, never as style. Own mail is cleaned again when the rules have become bet
 compared with the messages it answers once these are stored too.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from sqlite_utils import Database
 
@@ -20,9 +19,15 @@ from personal_store.cleaning.cleaning import (
 )
 from personal_store.connection import immediate
 from personal_store.lifecycle.forgetting import forgotten_among, take_out
-from personal_store.lifecycle.writing import body_of, clean_bodies, newest, waiting
+from personal_store.lifecycle.writing import (
+    body_of,
+    clean_bodies,
+    keys_of,
+    newest,
+    waiting,
+)
 from personal_store.reading.letters import MAX_STORED
-from personal_store.records import OWN, UNREAD, Author, ProgressCallback, fingerprint
+from personal_store.records import OWN, Author, ProgressCallback, fingerprint
 from personal_store.search.index import Index
 from personal_store.search.tables import (
     RECEIVED,
@@ -30,7 +35,7 @@ from personal_store.search.tables import (
     received_upto,
     refresh,
     refresh_in,
-    set_received_upto,
+    set_state,
 )
 
 BATCH = 200
@@ -43,24 +48,18 @@ _OWN_MAILS = f"kind = 'email' AND author IN {tuple(map(int, OWN))}"
 def received_index(db: Database, progress: ProgressCallback | None = None) -> Index:
     """Received texts, ready to be searched; those that came since the last time are
     cleaned and indexed first, in steps that each are kept."""
-    while True:
-        end = newest(db)
-        if received_upto(db) >= end:
-            break
+    while received_upto(db) < newest(db):
         with immediate(db):
             rows = db.execute(
                 "SELECT id FROM record WHERE id > ? ORDER BY id LIMIT ?",
                 [received_upto(db), _AT_ONCE],
             )
             some = [row[0] for row in rows]
-            last = some[-1] if some else received_upto(db)
-            set_received_upto(db, last)
+            set_state(db, "received_upto", max(some, default=received_upto(db)))
             clean_waiting(db, some)
             refresh_in(db, RECEIVED, some)
         if progress is not None:
-            progress(last, end)
-        if not some:
-            break
+            progress(received_upto(db), newest(db))
     return Index(db, RECEIVED)
 
 
@@ -131,24 +130,18 @@ def reclean(
             f"WHERE {_OWN_MAILS}{older} ORDER BY id"
         )
     ]
-    changed = _rewrite(db, ids, _reclean_one, progress) + compare_threads(db)
-    lost = db.execute(
-        f"""SELECT source_id, count(*) FROM record LEFT JOIN raw ON record_id = id
-            WHERE {_OWN_MAILS} AND cleaning < {VERSION} AND record_id IS NULL
-            GROUP BY source_id"""  # noqa: S608
-    ).fetchall()
-    places = [
-        (kind, place)
-        for source_id, _ in lost
-        for kind, place in db.execute(
-            """SELECT DISTINCT kind, place FROM import_run JOIN source
-               ON source.id = source_id WHERE source_id = ?""",
-            [source_id],
-        )
-    ]
-    there = ((kind, place.partition("!")[0]) for kind, place in places)
-    sources = tuple(dict.fromkeys(one for one in there if Path(one[1]).exists()))
-    return Recleaned(len(ids), changed, sum(n for _, n in lost), sources)
+    changed = _rewrite(db, ids, progress) + compare_threads(db)
+    lacking = f"""FROM record LEFT JOIN raw ON record_id = id
+        WHERE {_OWN_MAILS} AND cleaning < {VERSION} AND record_id IS NULL"""
+    (without_raw,) = db.execute(f"SELECT count(*) {lacking}").fetchone()
+    runs = db.execute(
+        f"""SELECT kind, place FROM import_run JOIN source ON source.id = source_id
+            WHERE source_id IN (SELECT record.source_id {lacking})
+            ORDER BY import_run.id"""  # noqa: S608
+    )
+    places = dict.fromkeys((kind, place.partition("!")[0]) for kind, place in runs)
+    there = tuple(place for place in places if Path(place[1]).exists())
+    return Recleaned(len(ids), changed, without_raw, there)
 
 
 def compare_threads(db: Database, after: int = 0) -> int:
@@ -170,20 +163,23 @@ def compare_threads(db: Database, after: int = 0) -> int:
             [after, after],
         )
     ]
-    return _rewrite(db, ids, _compare_one)
+    return _rewrite(db, ids, from_bodies=False)
 
 
 def _rewrite(
     db: Database,
     ids: Sequence[int],
-    rewrite: Callable[[Database, int], bool],
     progress: ProgressCallback | None = None,
+    *,
+    from_bodies: bool = True,
 ) -> int:
-    """Have these records rewritten in batches, each a transaction; how many changed."""
+    """Rewrite these records in batches, each a transaction; how many changed."""
     changed = 0
     for at in range(0, len(ids), BATCH):
         with immediate(db):
-            batch = [one for one in ids[at : at + BATCH] if rewrite(db, one)]
+            batch = [
+                one for one in ids[at : at + BATCH] if _again(db, one, from_bodies)
+            ]
             refresh(db, batch)
             if batch:
                 count_change(db)
@@ -193,41 +189,26 @@ def _rewrite(
     return changed
 
 
-def _reclean_one(db: Database, record_id: int) -> bool:
-    raw = body_of(db, record_id)
-    row = _written(db, record_id)
-    if raw is None or row is None or row[3] > VERSION + 1:
-        return False  # forgotten meanwhile, or read by newer rules
-    return _write(db, record_id, clean_raw(raw), row)
-
-
-def _compare_one(db: Database, record_id: int) -> bool:
-    row = _written(db, record_id)
-    if row is None or row[3] != VERSION:
-        return False
-    return _write(db, record_id, Cleaned(row[5], bool(row[6])), row)
-
-
-def _written(db: Database, record_id: int) -> tuple[Any, ...] | None:
-    """Title, rating, fingerprint, rules, reply_to, text and whether it was trimmed."""
-    found = db.execute(
+def _again(db: Database, record_id: int, from_body: bool) -> bool:
+    """Store the text of a mail anew, cleaned out of its body or as it is, and without
+    what its thread holds; whether it reads differently."""
+    row = db.execute(
         """SELECT title, rating, body_sha, cleaning, reply_to, body, trimmed
            FROM record WHERE id = ?""",
         [record_id],
     ).fetchone()
-    return None if found is None else tuple(found)
-
-
-def _write(
-    db: Database, record_id: int, cleaned: Cleaned, row: tuple[Any, ...]
-) -> bool:
-    """Store a text, without what its thread holds; whether it reads differently."""
-    title, rating, before, _, reply_to, *_ = row
+    raw = body_of(db, record_id) if from_body else None
+    if row is None or (raw is None) == from_body:
+        return False  # forgotten meanwhile
+    title, rating, before, rules, reply_to, body, trimmed = row
+    if rules > VERSION + 1 or not (from_body or rules == VERSION):
+        return False  # read by newer rules, or compared already
+    cleaned = clean_raw(raw) if raw is not None else Cleaned(body, bool(trimmed))
     own = without_parents(cleaned, _parents(db, reply_to))
-    version = VERSION + (own is not cleaned)
     text = own.text[:MAX_STORED]
     sha = fingerprint(title, rating, text)
     author = Author.MIXED if own.trimmed else Author.ME
+    version = VERSION + (own is not cleaned)
     db.execute(
         """UPDATE record SET body = ?, body_sha = ?, trimmed = ?, author = ?,
                cleaning = ? WHERE id = ?""",
@@ -238,23 +219,15 @@ def _write(
 
 def _parents(db: Database, reply_to: str) -> list[str]:
     """The texts above a message in its thread, the nearest first."""
-    texts = []
-    for _ in range(_GENERATIONS):
-        row = reply_to and _answered(db, reply_to)
-        if row and row[2] == UNREAD:
-            clean_waiting(db, [row[3]])
-            row = _answered(db, reply_to)
-        if not row:
+    texts: list[str] = []
+    while reply_to and len(texts) < _GENERATIONS:
+        found = db.execute(
+            "SELECT id FROM record WHERE key > ? AND key < ?", keys_of(reply_to)
+        ).fetchone()
+        if found is None:
             break
-        texts.append(row[0])
-        reply_to = row[1]
+        clean_waiting(db, found)
+        row = db.execute("SELECT body, reply_to FROM record WHERE id = ?", found)
+        text, reply_to = row.fetchone() or ("", "")  # none if it had been forgotten
+        texts.append(text)
     return texts
-
-
-def _answered(db: Database, reply_to: str) -> tuple[Any, ...] | None:
-    """Text, reply_to, rules and id of the message with this identifier."""
-    found = db.execute(
-        "SELECT body, reply_to, cleaning, id FROM record WHERE key > ? AND key < ?",
-        [f"mid:{reply_to}:", f"mid:{reply_to};"],
-    ).fetchone()
-    return None if found is None else tuple(found)

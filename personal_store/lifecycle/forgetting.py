@@ -120,7 +120,8 @@ def forget_everything(
         kept = ("store", "changes", "keep_raw", "untidy", "received_upto")
         db.execute(f"DELETE FROM state WHERE name NOT IN {kept}")  # noqa: S608
         db.execute("INSERT INTO tombstone_key(secret) VALUES (?)", [new_secret()])
-        _note_change(db)
+        tables.count_change(db)
+    tables.set_state(db, "untidy", 1)
     shred(backup_path(path))
     return tidy(db, path, progress)
 
@@ -154,7 +155,8 @@ def take_out(db: Database, ids: Sequence[int]) -> None:
         if row.fetchone() is None:  # nothing is left of it, so it is forgotten as well
             db.execute("DELETE FROM import_run WHERE source_id = ?", [source_id])
             db.execute("DELETE FROM source WHERE id = ?", [source_id])
-    _note_change(db)
+    tables.count_change(db)
+    tables.set_state(db, "untidy", 1)
 
 
 def tidy(db: Database, path: Path, progress: ProgressCallback | None = None) -> Proof:
@@ -164,13 +166,13 @@ def tidy(db: Database, path: Path, progress: ProgressCallback | None = None) -> 
     keeps the log from being emptied.
     """
     for _ in range(_TRIES):
-        changes = _state(db, "changes")
+        changes = tables.state(db, "changes")
         _overwrite(db, path)
         proof = prove(db, path, progress)
         if not proof.left:
             with immediate(db):
-                if _state(db, "changes") == changes:  # else more was forgotten
-                    _set_untidy(db, untidy=False)
+                if tables.state(db, "changes") == changes:  # else more was forgotten
+                    tables.set_state(db, "untidy", 0)
             _empty_log(db, path)
             break
     return proof
@@ -178,7 +180,7 @@ def tidy(db: Database, path: Path, progress: ProgressCallback | None = None) -> 
 
 def is_untidy(db: Database) -> bool:
     """Whether something was deleted whose traces are not yet overwritten."""
-    return _state(db, "untidy") != "0"
+    return tables.state(db, "untidy") != "0"
 
 
 def forgotten_among(db: Database, ids: Sequence[int] | None = None) -> list[int]:
@@ -233,18 +235,3 @@ def _set(db: Database, ids: Sequence[int], column: str, value: int | None) -> No
         )
         tables.refresh(db, ids)
         tables.count_change(db)
-
-
-def _note_change(db: Database) -> None:
-    tables.count_change(db)
-    _set_untidy(db, untidy=True)
-
-
-def _set_untidy(db: Database, *, untidy: bool) -> None:
-    sql = "UPDATE state SET value = ? WHERE name = 'untidy'"
-    db.execute(sql, [str(int(untidy))])
-
-
-def _state(db: Database, name: str) -> str:
-    row = db.execute("SELECT value FROM state WHERE name = ?", [name]).fetchone()
-    return str(row[0])

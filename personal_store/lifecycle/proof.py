@@ -19,14 +19,14 @@ Nobody knows what other files beside the store should hold, so they are named, a
 looked into. ADR 18 has the reasons, and what is proven of encrypted stores.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from io import BytesIO
+from itertools import zip_longest
 from pathlib import Path
 from typing import IO
 
-import numpy as np
-from numpy.typing import NDArray
 from sqlite_utils import Database
 
 from personal_store import keys
@@ -46,7 +46,6 @@ from personal_store.search.tables import unexplained
 _HEAD = (slice(18, 20), slice(24, 28), slice(40, 44), slice(92, 100))
 """Of a SQLite file: whether it has a log, the counts of changes to the file and to the
 schema, and the version of SQLite that wrote it. A copy differs there."""
-_CHUNK = 1 << 22
 _NAMED = 5
 """Pages that are named where many differ."""
 _ROWS = 0.6
@@ -183,41 +182,27 @@ def _columns(db: Database) -> set[str]:
 
 def _unlike(stream: IO[bytes], reference: Path, path: Path) -> list[str]:
     """Where a file's bytes are not those of the reference."""
-    differing: list[int] = []
     with reference.open("rb") as other:
         size = int.from_bytes(other.read(18)[16:18], "big")
         size = 65_536 if size == 1 else size  # which does not fit into two bytes
         other.seek(0)
-        at = 0
-        while True:
-            mine, theirs = (
-                _plain(stream.read(_CHUNK), at),
-                _plain(other.read(_CHUNK), at),
-            )
-            if not len(mine) and not len(theirs):
-                break
-            same = min(len(mine), len(theirs))
-            odd = np.flatnonzero(mine[:same] != theirs[:same])
-            if len(mine) != len(theirs):
-                odd = np.append(odd, same)
-            differing += (1 + np.unique((odd + at) // size)).tolist()
-            at += _CHUNK
+        pages = zip_longest(_pages(stream, size), _pages(other, size))
+        differing = [n for n, (mine, theirs) in enumerate(pages, 1) if mine != theirs]
     if not differing:
         return []
     shown = ", ".join(map(str, differing[:_NAMED]))
     more = ", ..." if len(differing) > _NAMED else ""
-    pages = "page" if len(differing) == 1 else "pages"
-    return [f"{path.name} holds bytes that no row explains, in {pages} {shown}{more}"]
+    noun = "page" if len(differing) == 1 else "pages"
+    return [f"{path.name} holds bytes that no row explains, in {noun} {shown}{more}"]
 
 
-def _plain(data: bytes, at: int) -> NDArray[np.uint8]:
-    """Bytes (N,) of a file from offset `at` on, with zeros where copies differ."""
-    found = np.frombuffer(data, np.uint8)
-    if at == 0 and len(found):
-        found = found.copy()
-        for part in _HEAD:
-            found[part] = 0
-    return found
+def _pages(stream: IO[bytes], size: int) -> Iterator[bytes]:
+    """The pages of a database, the first with zeros where copies differ."""
+    first = bytearray(stream.read(size))
+    for part in _HEAD:
+        first[part] = bytes(len(first[part]))
+    yield bytes(first)
+    yield from iter(partial(stream.read, size), b"")
 
 
 def _unlike_sealed(db: Database, path: Path, reference: Path) -> list[str]:

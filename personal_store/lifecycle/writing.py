@@ -34,7 +34,7 @@ from personal_store.records import (
     Skipped,
     fingerprint,
 )
-from personal_store.search.tables import count_change, refresh
+from personal_store.search.tables import count_change, refresh, set_state, state
 from personal_store.text.charset import storable
 from personal_store.text.tokens import normalised
 
@@ -252,13 +252,12 @@ def twin_of(db: Database, key: str, text: str) -> int | None:
 
     What was stored may have lost lines since, which its thread holds.
     """
-    message = key.rpartition(":")[0]
-    if not message.startswith("mid:"):
+    if not message_id(key):
         return None
     rows = db.execute(
         f"""SELECT id, body, cleaning FROM record WHERE key > ? AND key < ?
             AND key <> ? AND author IN {_OWN} AND body <> ''""",  # noqa: S608
-        [f"{message}:", f"{message};", key],
+        [*keys_of(message_id(key)), key],
     )
     for record_id, body, cleaning in rows:
         lines = {normalised(line) for line in text.split("\n")}
@@ -268,6 +267,17 @@ def twin_of(db: Database, key: str, text: str) -> int | None:
         ):
             return int(record_id)
     return None
+
+
+def message_id(key: str) -> str:
+    """The Message-ID in the key of a mail; empty for another key."""
+    return key[4:].rpartition(":")[0] if key.startswith("mid:") else ""
+
+
+def keys_of(message_id: str) -> list[str]:
+    """The keys between which those of a Message-ID lie: a colon ends it in a key, and
+    a semicolon is the letter behind the colon."""
+    return [f"mid:{message_id}:", f"mid:{message_id};"]
 
 
 def stored(options: str, me: frozenset[str]) -> str:
@@ -282,16 +292,13 @@ def newest(db: Database) -> int:
 
 def keeps_bodies(db: Database) -> bool:
     """Whether raw bodies are kept; they are unless the owner said no."""
-    row = db.execute("SELECT value FROM state WHERE name = 'keep_raw'").fetchone()
-    return bool(row[0] == "1")
+    return state(db, "keep_raw") == "1"
 
 
 def keep_bodies(db: Database, wanted: bool) -> int:
     """Keep raw bodies from now on, or drop all; returns how many were dropped."""
     with immediate(db):
-        db.execute(
-            "UPDATE state SET value = ? WHERE name = 'keep_raw'", [str(int(wanted))]
-        )
+        set_state(db, "keep_raw", int(wanted))
         return 0 if wanted else _drop_bodies(db, "cleaning <> ?", UNREAD)
 
 

@@ -94,8 +94,8 @@ class Hit:
     """A found entry and why it was found."""
 
     id: int
-    score: float
-    parts: Mapping[str, float]
+    score: float = 0.0
+    parts: Mapping[str, float] = field(default_factory=dict)
     """What the score is the sum of."""
     terms: Mapping[str, float] = field(default_factory=dict)
     """What the part `bm25` is the sum of, word by word."""
@@ -227,7 +227,7 @@ class Index:
             ],
         )
         entries = self._entries([row[0] for row in rows])
-        pairs = [(Hit(entry.id, 0.0, {}), entry) for entry in entries]
+        pairs = [(Hit(entry.id), entry) for entry in entries]
         return [hit for hit, _ in _distinct(pairs, wanted.limit)]
 
     def matching(self, query: Sequence[str]) -> dict[int, float]:

@@ -118,7 +118,7 @@ def drop(db: Database, ids: Iterable[int]) -> None:
         [json.dumps(every)],
     ).fetchone()
     if last < received_upto(db):
-        set_received_upto(db, last)
+        set_state(db, "received_upto", last)
 
 
 def empty(db: Database) -> None:
@@ -126,13 +126,24 @@ def empty(db: Database) -> None:
     for texts in (OWN_TEXTS, RECEIVED):
         for table in ("", "_posting", "_length"):
             db.execute(f"DELETE FROM {texts.name}{table}")  # noqa: S608
-    set_received_upto(db, 0)
+    set_state(db, "received_upto", 0)
 
 
 def rebuild(db: Database) -> None:
     """Derive everything anew, for a store that was replaced as a whole."""
     empty(db)
     refresh(db, [row[0] for row in db.execute("SELECT id FROM record").fetchall()])
+
+
+def state(db: Database, name: str) -> str:
+    """One value of the store as a whole, such as `keep_raw`."""
+    row = db.execute("SELECT value FROM state WHERE name = ?", [name]).fetchone()
+    return str(row[0])
+
+
+def set_state(db: Database, name: str, value: int) -> None:
+    """Change one value of the store as a whole."""
+    db.execute("UPDATE state SET value = ? WHERE name = ?", [str(value), name])
 
 
 def count_change(db: Database) -> None:
@@ -142,14 +153,7 @@ def count_change(db: Database) -> None:
 
 def received_upto(db: Database) -> int:
     """The number of the last record that the index of received texts has looked at."""
-    row = db.execute("SELECT value FROM state WHERE name = 'received_upto'").fetchone()
-    return int(row[0])
-
-
-def set_received_upto(db: Database, last: int) -> None:
-    """Note the last record that the index of received texts has looked at."""
-    sql = "UPDATE state SET value = ? WHERE name = 'received_upto'"
-    db.execute(sql, [str(last)])
+    return int(state(db, "received_upto"))
 
 
 def check(db: Database) -> list[str]:
