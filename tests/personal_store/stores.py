@@ -12,6 +12,8 @@ SECRET = (
 QUOTE = (
     "\n\nOn 12.03.24 10:15, Anna wrote:\n> Quixotic parallelogram of the nightwatch.\n"
 )
+BALLOON = "title = 'Confidential balloon'"
+"""The record of SECRET."""
 LETTERS = [
     message("The plan is ready for review, have a look at it.", number=1),
     message(SECRET + QUOTE, number=2, subject="Confidential balloon"),

@@ -1,4 +1,5 @@
-"""Lines made to keep the rules busy: the work grows with the text, and no faster.
+"""Cleaning never fails, invents no line and is done after one pass; its work grows with
+the text, and no faster.
 
 Work is counted, not timed: how often a pattern is asked, and how much it is shown.
 """
@@ -6,9 +7,14 @@ Work is counted, not timed: how often a pattern is asked, and how much it is sho
 import re
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from personal_store.cleaning import cleaning, quotes, signatures
-from personal_store.cleaning.cleaning import clean_text
+from personal_store.cleaning.cleaning import clean_mail, clean_text
+from personal_store.mail.mail import parse
+from personal_store.reading.letters import read_letter
+from tests.waiting import no_hang
 
 MEGABYTE = 1_000_000
 MOST_SHOWN = 2_000
@@ -16,24 +22,7 @@ MOST_SHOWN = 2_000
 CHEAP = frozenset({"QUOTED", "_ARROW", "_VERB"})
 """They look at the first signs of a line, or for one word."""
 UNITS = (
-    *(
-        "a",
-        "1",
-        " ",
-        ">",
-        "-",
-        "_",
-        "=",
-        "*",
-        "|",
-        "\t",
-        ":",
-        "@",
-        "ü",
-        "的",
-        "。",
-        "‐",
-    ),
+    *"a1 >-_=*|\t:@ü的。‐",
     *("a@", "a: ", "1:1 ", "1/1/1 ", "from: a ", "to: a@b.c ", "sent from my iphone "),
     *("on 1 a@b.c wrote: ", "--- ", "forwarded by ", "best ", "+49 30 ", "a. ", "x, "),
 )
@@ -44,6 +33,31 @@ LINES = (
     *("03/12/2024 10:15 AM", "Forwarded message:", "> From: Ann", "> To: a@b.c", "<"),
     *("> wrote:", "\tLumen", "Tel: +49 30 5550 1234", "P.S. x", "_" * 20, "", "x" * 80),
 )
+MORE_LINES = (
+    *("Hello Anna,", "the plan is ready.", ">50 mm", "--- Option A ---", "--", "   "),
+    *("On Tue, Mar 12, 2024 at 10:15 AM Anna <anna@example.org> wrote:", "wrote:"),
+    *("-----Original Message-----", "Sent: Tuesday", "Sam Lee | +1 555 010 0199"),
+    *("users mailing list", "CONFIDENTIALITY NOTICE: this is secret.", "\x0c"),
+    *("-----BEGIN PGP SIGNATURE-----", "-----END PGP SIGNATURE-----", "Hash: SHA256"),
+    *("-----BEGIN PGP SIGNED MESSAGE-----", "Ann <ann@example.org> schrieb:"),
+    *(
+        "Harbour Office",
+        "Begin forwarded message:",
+        "\ufdd0\ufdd1",
+        "Ann Lee@HQ",
+        "cc:",
+    ),
+    *("   ----- Forwarded Message ----- From: Ann <a@b.org>To: Sam", "Subject", "To"),
+    *("---- Forwarded by Ann Lee/HQ on 03/12/2024", "10:15 AM -------------------"),
+    *("From:  Ann Lee                  03/12/2024 10:15 AM", "  Original Message  "),
+    *("On Tue, 12 Mar 2024 at 10:15, Ann<a@b.org> wrote:   Will you?", "> Subject: x"),
+    *("##- Please type your reply above this line -##", "mailto:Ann <a@b.org>"),
+    *("|---------+---------------------------->", "Get BlueMail for Android"),
+    "You reach him here:",
+)
+BODIES = st.lists(
+    st.sampled_from(LINES + MORE_LINES) | st.text(max_size=20), max_size=25
+).map("\n".join)
 
 
 class Counted:
@@ -108,3 +122,77 @@ def test_lines_beyond_the_limit_are_not_read():
     text = clean_text("x\n" * 2 * cleaning.MAX_LINES).text
 
     assert text.count("\n") < cleaning.MAX_LINES
+
+
+@settings(deadline=None, max_examples=40)
+@given(BODIES)
+@example("\x85\u2028a")
+def test_cleaning_again_changes_nothing(body):
+    """strip(strip(x)) == strip(x)."""
+    once = clean_text(body).text
+
+    assert clean_text(once).text == once
+
+
+@settings(deadline=None)
+@given(BODIES.filter(lambda text: text.isprintable() or "\n" in text))
+def test_own_lines_are_lines_of_the_message(body):
+    """What is kept is a subsequence of the lines that were there."""
+    lines = [line.rstrip() for line in body.replace("\x0c", "\n").split("\n")]
+    kept = [line for line in clean_text(body).text.split("\n") if line]
+
+    # Control characters are dropped and exotic breaks split lines: leave those out.
+    if all(line.isprintable() for line in lines):
+        remaining = iter(lines)
+        assert all(line in remaining for line in kept)
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=400), st.binary(max_size=400))
+def test_no_bytes_stop_the_parser(head, body):
+    """Any bytes give a letter, a reason or a failure, without NUL."""
+    raw = b"From: a@example.org\nContent-Type: multipart/mixed; boundary=" + head
+    for data in (body, head + b"\n\n" + body, raw + b"\n\n" + body):
+        assert "\0" not in clean_mail(parse(data)).text
+        read_letter(data, position=1, where="here")
+
+
+@settings(deadline=None)
+@given(st.text(max_size=300))
+def test_no_markup_stops_the_parser(html):
+    """Any HTML gives text."""
+    raw = b"From: a@example.org\nContent-Type: text/html; charset=utf-8\n\n"
+
+    clean_mail(parse(raw + html.encode("utf-8", "replace")))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "> " * 400_000,
+        "wrote: 1@" * 200_000,
+        "<div>" * 200_000,
+        "a@" * 500_000 + ":",
+        "1" * 2_000_000,
+        "-- \nx\n" * 100_000,
+        "Sent from my iPhone\n\n" * 50_000,
+        "Best,\n" * 100_000,
+        "> x\n" * 200_000,
+        "<blockquote>" * 100_000,
+        '<blockquote type="cite">' * 9_000,
+        '<div class="gmail_quote">x</div>y' * 20_000,
+        "-----\nTel: +49 30 555 1234\n" * 20_000,
+        "Sam\nTel: +49 30 555 1234\n\n" * 20_000,
+        "on 1 a@b.org " * 100_000 + ":",
+        '<a title="' * 100_000,
+    ],
+    ids=lambda body: body[:10].strip(),
+)
+@pytest.mark.parametrize("kind", ["plain", "html"])
+def test_hostile_bodies_take_no_long_time(kind, body):
+    """No line or nesting makes a rule crawl."""
+    raw = f"From: a@example.org\nContent-Type: text/{kind}\n\n{body}".encode()
+
+    mail = parse(raw)
+    with no_hang():
+        clean_mail(mail)

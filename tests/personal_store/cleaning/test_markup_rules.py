@@ -55,6 +55,18 @@ def test_answers_between_indented_texts_stay():
     assert clean(html).text == "Yes.\nNo."
 
 
+def test_answers_between_gmail_quotes_stay():
+    """Gmail wraps the whole conversation in one block, with the answers inside."""
+    html = (
+        '<div dir="ltr">Hi.<div class="gmail_quote"><div class="gmail_attr">On Mon, '
+        "Anna wrote:</div><blockquote class='gmail_quote'>Can you come?</blockquote>"
+        "<div>Yes, gladly.</div><blockquote class='gmail_quote'>And Bo?</blockquote>"
+        "<div>No, he is ill.</div></div></div>"
+    )
+
+    assert "".join(clean(html).text.split()) == "Hi.Yes,gladly.No,heisill."
+
+
 def test_an_own_indented_text_stays():
     html = (
         "<div>My line:</div><blockquote style='margin:0 0 0 40px;border:none'>"
@@ -106,7 +118,12 @@ def test_styles_and_scripts_are_no_text():
 
 
 def test_a_plain_part_loses_what_the_html_marks():
-    """Short lines beside a quoted one go with it; own lines it repeats stay."""
+    """In any language. Short lines beside a quoted one go with it; own lines it repeats
+    stay."""
+    basque = "Zure txostena noiz bidaliko didazu galdetu nahi nuen"
+    html = f"<p>Bihar.</p><blockquote type='cite'>{basque}</blockquote>"
+    cleaned = clean(html, f"Bihar.\n\n{basque}")
+    assert (cleaned.text, cleaned.trimmed) == ("Bihar.", True)
     plain = "Tomorrow.\n\nCould you bring the long cable?\nIt broke.\n"
     html = (
         "<p>Tomorrow.</p><blockquote type='cite'>Could you bring the long cable?<br>"

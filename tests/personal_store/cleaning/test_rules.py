@@ -247,6 +247,16 @@ def test_what_is_left_of_a_mail(body, text):
         f"Caution: the external stairs are wet, and I cannot open the link.\n\n{OWN}",
         f"This is a follow-up to ticket #4711 from Monday.\n\n{OWN}",
         f"Attention, the external door sticks.\n\n{OWN}",
+        *(
+            f"Hello.\n{line}\n\nThe harvest was poor that year."
+            for line in (
+                *("My grandfather wrote:", "On 12 March 2024 my grandfather wrote:"),
+                *("Send it to anna@example.org:", "Sent with love, yesterday."),
+                "The flight is at 10:30 and on 12 May we wrote:",
+                "From: that moment on it rained.",
+                "This message is for you.",
+            )
+        ),
     ],
 )
 def test_writing_stays(body):

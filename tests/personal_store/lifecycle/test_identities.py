@@ -1,7 +1,5 @@
 """Who is "me": with evidence, suggested, confirmed, changed without a second import."""
 
-import pytest
-
 from personal_store import Author, Store, import_source
 from personal_store.lifecycle.identities import (
     Identity,
@@ -11,16 +9,9 @@ from personal_store.lifecycle.identities import (
 )
 from personal_store.lifecycle.writing import body_of
 from tests.mailboxes import ME, mailbox, message
-from tests.personal_store.stores import fill, found, ids
+from tests.personal_store.stores import found, ids
 
 WORK = "sam@work.example"
-
-
-@pytest.fixture
-def store(tmp_path):
-    with Store.open(tmp_path / "store.db") as store:
-        fill(store, tmp_path)
-        yield store
 
 
 def authors(store, sender):

@@ -20,16 +20,7 @@ from personal_store.lifecycle.overview import Which, outlines
 from personal_store.lifecycle.tombstones import count
 from personal_store.search.tables import check
 from tests.mailboxes import ME, mailbox, message
-from tests.personal_store.stores import SECRET, fill, found, ids
-
-BALLOON = "title = 'Confidential balloon'"
-
-
-@pytest.fixture
-def store(tmp_path):
-    with Store.open(tmp_path / "store.db") as store:
-        fill(store, tmp_path)
-        yield store
+from tests.personal_store.stores import BALLOON, SECRET, fill, found, ids
 
 
 def test_an_excluded_text_is_stored_and_never_found(store, tmp_path):

@@ -3,7 +3,6 @@
 import pytest
 
 from personal_store import Store, import_source
-from personal_store.lifecycle import cleaning
 from personal_store.lifecycle.forgetting import (
     exclude,
     forget,
@@ -58,14 +57,6 @@ def test_they_are_indexed_by_the_first_search_alone(store, tmp_path):
     assert check(store.db) == []
 
 
-def test_indexing_goes_on_in_steps_and_tells(store, monkeypatch):
-    monkeypatch.setattr(cleaning, "_AT_ONCE", 2)
-    told = []
-    cleaning.received_index(store.db, lambda done, total: told.append((done, total)))
-
-    assert told == [(2, 4), (4, 4)]
-
-
 def test_they_are_never_found_as_own(store):
     assert heard(store, "number1")
     assert found(store, "number1 kettle") == []
@@ -93,6 +84,8 @@ def test_what_happens_to_a_record_happens_to_its_index(store, tmp_path):
     assert heard(store, "number1 number2") == []
     assert sorted(found(store, "number1 number2")) == [one, two]
     assert check(store.db) == []
+    for path in store.path.parent.glob("store.db*"):
+        assert b"number3" not in path.read_bytes()
 
 
 def test_a_number_that_is_given_again_is_indexed_again(store, tmp_path):
@@ -104,12 +97,3 @@ def test_a_number_that_is_given_again_is_indexed_again(store, tmp_path):
     assert len(heard(store, "number20")) == 1
     assert len(heard(store, "number21")) == 1
     assert check(store.db) == []
-
-
-def test_a_forgotten_letter_leaves_no_byte_in_the_index(store):
-    (one,) = heard(store, "number1")
-    forget(store.db, store.path, [one])
-    store.close()
-
-    for path in store.path.parent.glob("store.db*"):
-        assert b"number1" not in path.read_bytes()

@@ -3,7 +3,6 @@
 import json
 import zlib
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -16,16 +15,7 @@ from personal_store.lifecycle.overview import summarise
 from personal_store.reading.letters import pack, unpack
 from personal_store.records import RawText
 from tests.mailboxes import ME, mailbox, message
-from tests.personal_store.stores import SECRET, fill, found, ids
-
-BALLOON = "title = 'Confidential balloon'"
-
-
-@pytest.fixture
-def store(tmp_path):
-    with Store.open(tmp_path / "store.db") as store:
-        fill(store, tmp_path)
-        yield store
+from tests.personal_store.stores import BALLOON, SECRET, fill, found, ids
 
 
 def body(store, condition=BALLOON):

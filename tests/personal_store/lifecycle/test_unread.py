@@ -1,36 +1,26 @@
 """Received mail waits packed until its text is wanted, and is then what it would be."""
 
-from itertools import islice
 from random import Random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from benchmarks.store.bench_cleaning import WRITTEN, read_cases
 from personal_store import Store, import_source
-from personal_store.cleaning.cleaning import VERSION, clean_mail, clean_raw
+from personal_store.cleaning.cleaning import VERSION, clean_raw
 from personal_store.lifecycle import cleaning, writing
 from personal_store.lifecycle.forgetting import forget
 from personal_store.lifecycle.identities import add_identities, remove_identities
 from personal_store.lifecycle.overview import Which
-from personal_store.mail.mail import Mail
 from personal_store.reading.letters import pack, unpack
 from personal_store.records import UNREAD, RawText
 from personal_store.search.tables import check
 from personal_store.transfer import as_lines, merge
 from tests.mailboxes import ME, mailbox, message
-from tests.mails import generated
 from tests.personal_store.stores import fill, found, ids
 
 ANNA = "Anna <anna@example.org>"
 SAID = "Shall we meet in the garden behind the old observatory on Friday at noon?"
 QUOTE = "\n\nOn 12.03.24 10:15, Sam wrote:\n> Quixotic parallelogram of the watch.\n"
 CAME = message(SAID + QUOTE, sender=ANNA, to=ME, subject="Garden", number=7)
-BODY = st.text(
-    st.sampled_from("ab >\n<b/>=\"'wrote:On12.34@-_") | st.characters(codec="utf-8"),
-    max_size=200,
-)
 
 
 @pytest.fixture
@@ -46,20 +36,6 @@ def row(store, columns="body, cleaning, author", where="title = 'Garden'"):
 
 def bodies(store):
     return store.db.execute("SELECT count(*) FROM raw").fetchone()[0]
-
-
-@given(BODY, BODY)
-def test_what_is_kept_is_all_that_cleaning_needs(plain, html):
-    """Whatever the bodies are."""
-    mail = Mail({}, plain, html)
-    assert clean_raw(unpack(pack(RawText(plain, html)))) == clean_mail(mail)
-
-
-def test_mails_of_all_programs_lose_nothing_by_waiting():
-    for case in [*read_cases(WRITTEN), *islice(generated(80, 3), 80)]:
-        packed = pack(RawText(case.plain, case.html))
-        expected = clean_mail(Mail({}, case.plain, case.html))
-        assert clean_raw(unpack(packed)) == expected
 
 
 def test_of_endless_markup_the_beginning_waits():
@@ -92,31 +68,31 @@ def test_a_search_cleans_it_once(store):
 
 
 def test_a_text_that_is_asked_for_is_cleaned(store):
+    """A look at all records shows what cleaning makes of them, and writes nothing."""
+    assert SAID in [record.text for record in store.records()]
+    assert row(store) == ("", UNREAD, 0)
     (number,) = ids(store, "title = 'Garden'")
     assert store.received(number).text == SAID
     assert row(store) == (SAID, VERSION, 0)
 
 
-def test_a_look_at_all_records_writes_nothing(store):
-    """Yet shows what cleaning makes of them."""
-    assert SAID in [record.text for record in store.records()]
-    assert row(store) == ("", UNREAD, 0)
-
-
-def test_steps_tell_how_far_they_are(store, monkeypatch):
+@pytest.mark.parametrize(
+    ("step", "steps"),
+    [
+        (cleaning.clean_all_waiting, [(2, 5), (4, 5), (5, 5)]),
+        (cleaning.received_index, [(2, 7), (4, 7), (6, 7), (7, 7)]),
+    ],
+)
+def test_steps_tell_how_far_they_are(store, monkeypatch, step, steps):
     """And go on where they stopped."""
     monkeypatch.setattr(cleaning, "_AT_ONCE", 2)
     import_mails(
         store, [came(n, f"Letter {n} about the meadow.") for n in range(20, 24)]
     )
-    told = []
-    cleaning.clean_all_waiting(
-        store.db, progress=lambda done, total: told.append((done, total))
-    )
-    assert told == [(2, 5), (4, 5), (5, 5)]
-    cleaning.clean_all_waiting(
-        store.db, progress=lambda *_: pytest.fail("nothing waits")
-    )
+    heard = []
+    step(store.db, progress=lambda done, total: heard.append((done, total)))
+    assert heard == steps
+    step(store.db, progress=lambda *_: pytest.fail("nothing waits"))
 
 
 def test_a_new_address_makes_it_own(store):

@@ -39,33 +39,27 @@ def written(store, tmp_path, documents):
     return report
 
 
-def test_the_later_of_two_readings_in_a_batch_is_found(store, tmp_path):
-    """And of the earlier one nothing is left, in the index or beside it."""
+@pytest.mark.parametrize("size", [1, 3])
+def test_the_later_of_two_readings_is_found(store, tmp_path, size):
+    """In one batch or in several; of the earlier reading nothing is left."""
     both = [
         document("a", "The garden in spring.", labels=("Sent",)),
         document("b", "Another letter, about the train."),
         document("a", "The kitchen in autumn.", labels=("Home",)),
     ]
 
-    report = written(store, tmp_path, both)
+    reports = [
+        written(store, tmp_path, both[at : at + size]) for at in range(0, 3, size)
+    ]
 
-    assert (report.added, report.updated) == (2, 1)
+    assert sum(report.added for report in reports) == 2
+    assert sum(report.updated for report in reports) == 1
     assert [hit.text for hit in store.search("kitchen")] == ["The kitchen in autumn."]
     assert store.search("garden") == []
     assert [record.labels for record in store.records()] == [("Home", "Sent"), ()]
     assert store.counts()["own"] == 2
     (kept,) = store.db.execute("SELECT count(*) FROM raw").fetchone()
     assert kept == 2
-
-
-def test_a_text_of_an_earlier_batch_is_found_as_it_reads_now(store, tmp_path):
-    written(store, tmp_path, [document("a", "The garden in spring.")])
-
-    report = written(store, tmp_path, [document("a", "The kitchen in autumn.")])
-
-    assert (report.added, report.updated) == (0, 1)
-    assert [hit.text for hit in store.search("kitchen")] == ["The kitchen in autumn."]
-    assert store.search("garden") == []
 
 
 def test_a_batch_of_others_changes_nothing_that_can_be_found(store, tmp_path):

@@ -18,9 +18,8 @@ from personal_store.transfer import (
     restore,
 )
 from tests.mailboxes import ME, mailbox, message
-from tests.personal_store.stores import LETTERS, content, fill, found, ids
+from tests.personal_store.stores import BALLOON, LETTERS, content, fill, found, ids
 
-BALLOON = "title = 'Confidential balloon'"
 NOTHING = Merged(0, 0, 0, ())
 
 
