@@ -7,6 +7,7 @@ import hashlib
 import os
 import re
 import tomllib
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -14,7 +15,9 @@ from typing import Any, Literal
 
 from decoding_core.errors import ChecksumError, ModelError, ModelNotFoundError
 
+ROLES = ("specialist", "generalist")
 _FOLDER = Path(__file__).parent
+_HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +74,15 @@ class HubModel:
     gigabytes: float
     """Size of the file in 10^9 bytes, rounded."""
     cache: int
-    """What each token takes of memory, in KiB."""
+    """KiB of memory for each token."""
     licence: str
     names: Literal["seen", "from memory", "checked"]
     """Where repository and file name come from; `checked` with a hub."""
     sha256: str
-    """Empty where it is not known."""
+    """Empty if unknown."""
 
     def memory(self, context_length: int, texts: int = 1) -> int:
-        """Bytes for the weights and the caches of so many texts, about."""
+        """About how many bytes the weights and the caches of N texts take."""
         return int(self.gigabytes * 1e9) + texts * context_length * (self.cache << 10)
 
 
@@ -116,23 +119,14 @@ def _read() -> dict[str, list[dict[str, Any]]]:
     return tomllib.loads(text)
 
 
-def find_card(role: str) -> ModelCard:
-    """The embedded model of a role."""
-    return next(card for card in cards() if card.role == role)
-
-
-ROLES = ("specialist", "generalist")
-_HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
-
-
 def locate(role: str) -> Path:
     """The embedded model of a role, `specialist` or `generalist`."""
-    return find(find_card(role).path)
+    return find(next(card.path for card in cards() if card.role == role))
 
 
 def find(path: Path) -> Path:
-    """`path`, if a model can lie there; or, for a name such as `Qwen/Qwen3-0.6B` of a
-    hub, the folder where Hugging Face's libraries have put it.
+    """`path`, if a model can lie there; or, for a hub's name such as `Qwen/Qwen3-0.6B`,
+    the folder where Hugging Face's libraries have put it.
 
     Raises:
         ModelNotFoundError: there is neither.
@@ -168,10 +162,18 @@ def downloaded_folder(name: str) -> Path | None:
     """The folder of a model that a hub knows as `name`, if it was downloaded."""
     if not _HUB_NAME.fullmatch(name):
         return None
-    kept = hub_cache() / f"models--{name.replace('/', '--')}"
-    try:
-        revision = (kept / "refs" / "main").read_text(encoding="ascii").strip()
-    except (OSError, ValueError):
-        return None
-    folder = kept / "snapshots" / Path(revision).name
-    return folder if (folder / "config.json").is_file() else None
+    folder = snapshot(hub_cache() / f"models--{name.replace('/', '--')}")
+    return folder if folder and (folder / "config.json").is_file() else None
+
+
+def snapshot(repository: Path) -> Path | None:
+    """The revision in a repository of that cache that the branch `main` names, else
+    the newest; None if there is none."""
+    named = ""
+    with suppress(OSError, ValueError):
+        named = (repository / "refs/main").read_bytes()[:64].decode("ascii").strip()
+    with suppress(OSError):
+        folders = [one for one in (repository / "snapshots").iterdir() if one.is_dir()]
+        folders.sort(key=lambda one: (one.name == named, one.stat().st_mtime))
+        return folders[-1] if folders else None
+    return None

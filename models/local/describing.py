@@ -1,16 +1,18 @@
-"""What the header of a model says of it, without loading it, and whether it fits here.
+"""Facts about a model from its header, without loading it, and whether it fits here.
 
-A GGUF file says it in its metadata; a folder of the transformers engine in
-`config.json` and `tokenizer.json`. Neither is trusted: what is read is bounded, and
-names are made fit to be shown."""
+They stand in the metadata of a GGUF file, or in `config.json` and `tokenizer.json` of a
+folder. Neither is trusted: what is read is bounded, and names are made fit to be shown.
+"""
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 from array import array
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -61,7 +63,7 @@ _HALF, _WHOLE = 2, 4
 
 @dataclass(frozen=True, slots=True)
 class ModelDescription:
-    """What a language model says of itself."""
+    """Facts about a language model."""
 
     path: Path
     name: str
@@ -69,30 +71,29 @@ class ModelDescription:
     family: str
     """The architecture, such as `qwen2`."""
     size_label: str
-    """Such as `7B`; empty where the file does not say."""
+    """Such as `7B`; empty if unknown."""
     quantisation: str
     file_bytes: int
     """Of the weights, all parts together."""
     loaded_bytes: int
-    """What the weights take when they are loaded: the transformers engine computes in
-    float32 on a CPU."""
+    """Memory of the loaded weights: transformers computes in float32 on a CPU."""
     context_length: int
-    """Tokens that the model was trained to read; 0 where it is not said."""
+    """Tokens that the model was trained to read; 0 if unknown."""
     cache_bytes: int
-    """What the cache takes for each token; 0 where the shape is not said."""
+    """Memory of the cache for each token; 0 if unknown."""
     has_template: bool
     vocabulary_size: int
     vocabulary_id: str
     """Hash of the token list, as the engines compute it."""
 
     def memory(self, context_length: int, texts: int = 1) -> int:
-        """Bytes for the weights and the caches of so many texts."""
+        """Bytes for the weights and the caches of N texts."""
         length = min(context_length, self.context_length or context_length)
         return self.loaded_bytes + texts * length * self.cache_bytes
 
 
 def describe(path: Path) -> ModelDescription:
-    """What the GGUF file or the folder at `path` says of itself.
+    """Read the facts about the GGUF file or the folder at `path`.
 
     Raises:
         ModelNotFoundError: nothing is there.
@@ -112,8 +113,8 @@ def describe(path: Path) -> ModelDescription:
 
 
 def first_difference(one: Path, other: Path) -> str:
-    """The first token that the vocabularies of two models do not share, in words; empty
-    where they are one vocabulary. Raises as `describe` does."""
+    """The first token that two models do not share, in words; empty if they have one
+    vocabulary. Raises as `describe` does."""
     return differing_token(token_names(one), token_names(other))
 
 
@@ -124,24 +125,9 @@ def token_names(path: Path) -> tuple[bytes, ...]:
     return _tokens_of_gguf(read_header(path), path)
 
 
-def parts(path: Path) -> list[Path]:
-    """All files of a GGUF model that was split into `-00001-of-00003.gguf` and so on;
-    the file itself where it was not.
-
-    Raises:
-        ModelError: one of them is not there, or `path` is not the first.
-    """
-    if is_later_part(path):
-        raise ModelError(f"{path} is a later part of a model; give its first part")
-    named = [path.with_name(name) for name in part_names(path.name)]
-    for part in named:
-        if not part.is_file():
-            raise ModelError(f"{path} lacks its part {part.name}")
-    return named
-
-
 def part_names(name: str) -> list[str]:
-    """The names of all parts of a model by that of the first, be they there or not."""
+    """The names of all files of a GGUF model that was split into
+    `-00001-of-00003.gguf` and so on, by the name of the first."""
     match = _PART.search(name)
     if match is None:
         return [name]
@@ -157,7 +143,12 @@ def is_later_part(path: Path) -> bool:
 
 
 def _describe_gguf(path: Path) -> ModelDescription:
-    files = parts(path)
+    if is_later_part(path):
+        raise ModelError(f"{path} is a later part of a model; give its first part")
+    files = [path.with_name(name) for name in part_names(path.name)]
+    for part in files:
+        if not part.is_file():
+            raise ModelError(f"{path} lacks its part {part.name}")
     header = read_header(path)
     family = str(header.get("general.architecture", ""))
     name = str(header.get("general.name") or path.stem)
@@ -230,22 +221,27 @@ def _describe_folder(path: Path) -> ModelDescription:
     text = config.get("text_config")  # what reads text, in models that also see
     shape = {**config, **text} if isinstance(text, dict) else config
     heads = _whole(shape.get("num_attention_heads"), 1)
-    width = _whole(
-        shape.get("head_dim"), _whole(shape.get("hidden_size")) // max(1, heads)
-    )
+    width = _whole(shape.get("hidden_size")) // max(1, heads)
+    width = _whole(shape.get("head_dim"), width)
     shared = _whole(shape.get("num_key_value_heads"), heads)
     layers = _whole(shape.get("num_hidden_layers"))
     if not set(map(str, _listed(shape.get("layer_types")))) <= _FORGETTING:
         raise ModelError(f"{path} {_CANNOT_FORGET}")
     tokens = token_names(path)
-    told = _read_json(path / "tokenizer_config.json", needed=False)
+    of_tokenizer = path / "tokenizer_config.json"
+    has_template = (path / "chat_template.jinja").is_file()
+    if of_tokenizer.is_file():
+        has_template |= bool(_read_json(of_tokenizer).get("chat_template"))
     quantised = shape.get("quantization_config")
     kind = quantised.get("quant_method") if isinstance(quantised, dict) else None
     size = sum(file.stat().st_size for file in weights)
     kind = str(kind or shape.get("dtype") or shape.get("torch_dtype") or "")
+    name = path.name
+    if path.parent.name == "snapshots":  # a commit in a cache of Hugging Face's
+        name = path.parent.parent.name.rpartition("--")[2]
     return ModelDescription(
         path=path,
-        name=_shown(_name_of(path)),
+        name=_shown(name),
         family=_shown(str(config.get("model_type", ""))),
         size_label="",
         quantisation=_shown(kind),
@@ -253,52 +249,35 @@ def _describe_folder(path: Path) -> ModelDescription:
         loaded_bytes=size * (2 if kind in ("bfloat16", "float16") else 1),
         context_length=_whole(shape.get("max_position_embeddings")),
         cache_bytes=2 * _WHOLE * layers * shared * width,
-        has_template=bool(told.get("chat_template"))
-        or (path / "chat_template.jinja").is_file(),
+        has_template=has_template,
         vocabulary_size=len(tokens),
         vocabulary_id=token_list_id(tokens),
     )
-
-
-def _name_of(folder: Path) -> str:
-    """The name of a model's folder; in a cache of Hugging Face's libraries, where that
-    is a commit, the name of the repository."""
-    if folder.parent.name == "snapshots":
-        return folder.parent.parent.name.rpartition("--")[2]
-    return folder.name
 
 
 def _tokens_of_json(tokenizer: dict[str, Any], path: Path) -> tuple[bytes, ...]:
     """The names of the tokens in the order of their ids."""
     model, added = tokenizer.get("model"), _listed(tokenizer.get("added_tokens"))
     vocabulary = model.get("vocab") if isinstance(model, dict) else None
-    pairs: list[tuple[Any, Any]] = []
+    # A dictionary of ids, or unigrams: a token and its score each.
+    pairs = [(at, *_listed(one)[:1]) for at, one in enumerate(_listed(vocabulary))]
     if isinstance(vocabulary, dict):
-        pairs = [(number, token) for token, number in vocabulary.items()]
-    else:  # of unigrams: a token and its score each
-        firsts = [_listed(one)[:1] for one in _listed(vocabulary)]
-        pairs = [(at, *first) for at, first in enumerate(firsts) if first]
-    pairs += [
-        (one.get("id"), one.get("content")) for one in added if isinstance(one, dict)
-    ]
+        pairs = [(at, token) for token, at in vocabulary.items()]
+    pairs += [(x.get("id"), x.get("content")) for x in added if isinstance(x, dict)]
+    pairs = [pair for pair in pairs if len(pair) == 2]
     if not pairs or not all(
         isinstance(at, int) and 0 <= at < _MOST_TOKENS and isinstance(token, str)
         for at, token in pairs
     ):
         raise ModelError(f"{path} names its tokens in no known way")
-    named = dict(pairs)
-    every = range(max(named) + 1)
-    return _unpadded(
-        [
-            named[at].encode("utf-8", "replace") if at in named else padding_name(at)
-            for at in every
-        ]
-    )
+    names = [padding_name(at) for at in range(1 + max(at for at, _ in pairs))]
+    for at, token in pairs:
+        names[at] = token.encode("utf-8", "replace")
+    return _unpadded(names)
 
 
 def _unpadded(names: list[bytes], kinds: Sequence[int] = ()) -> tuple[bytes, ...]:
-    """The tokens without those at the end that only fill the list up, which are of a
-    kind of their own, or named so."""
+    """The tokens without the padding at the end, of a kind or a name of its own."""
     count = len(names)
     while count > 1 and (
         is_padding(count - 1, names[count - 1])
@@ -308,11 +287,9 @@ def _unpadded(names: list[bytes], kinds: Sequence[int] = ()) -> tuple[bytes, ...
     return tuple(names[:count])
 
 
-def _read_json(path: Path, *, needed: bool = True) -> dict[str, Any]:
+def _read_json(path: Path) -> dict[str, Any]:
     if not path.is_file():
-        if needed:
-            raise ModelError(f"{path.parent} has no {path.name}")
-        return {}
+        raise ModelError(f"{path.parent} has no {path.name}")
     if path.stat().st_size > _LONGEST_JSON:
         raise ModelError(f"{path} is larger than that of any model")
     try:
@@ -329,7 +306,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _whole(value: Any, otherwise: int = 0) -> int:
-    """A count that a stranger wrote; `otherwise` where it is none."""
+    """A count that a stranger wrote; `otherwise` if it is invalid."""
     whole = isinstance(value, int) and not isinstance(value, bool)
     return value if whole and 0 <= value < 1 << 40 else otherwise
 
@@ -339,27 +316,28 @@ def _shown(text: str) -> str:
 
 
 TEXTS_OF_A_SERVER = 4
-"""For so many texts the server that a device starts makes room."""
+"""How many texts the server that a device starts has room for."""
 LONGEST_TEXT = 8192
-"""Tokens for which device and server make room, where the model can read as many."""
+"""Tokens of a text that device and server have room for, if the model reads as many."""
 
 Fit = Literal["fits", "tight", "too large"]
 _MEMINFO = Path("/proc/meminfo")
+_MEMORY = re.compile(r"^(\w+): +([0-9]+) kB$", re.MULTILINE)
 _LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 
 @dataclass(frozen=True, slots=True)
 class MachineMemory:
-    """Bytes of memory; 0 where the system does not say."""
+    """Bytes of memory; 0 if unknown."""
 
     total: int
     """Of the machine, or of what a container may use."""
     available: int
-    """Not used by other programs now; the total where that is not known."""
+    """Not used by other programs now; the total if that is unknown."""
 
     def fit(self, needed: int) -> Fit | None:
-        """Whether so many bytes fit: `tight` means only without what runs now. None
-        where the machine's memory is not known."""
+        """Whether N bytes fit; `tight`: only without what runs now. None if the
+        machine's memory is unknown."""
         if not self.total:
             return None
         if needed <= self.available:
@@ -369,41 +347,24 @@ class MachineMemory:
 
 def machine_memory() -> MachineMemory:
     """What this machine has, or the container that this process is in."""
-    told = _meminfo()
-    total = told.get("MemTotal", 0) or _physical()
-    available = told.get("MemAvailable", total)
-    try:
+    text, total, limit = "", 0, math.inf
+    with suppress(OSError, ValueError):
+        text = _MEMINFO.read_text("ascii")
+    found = {name: int(n) << 10 for name, n in _MEMORY.findall(text)}
+    with suppress(AttributeError, OSError, ValueError):
+        total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    total = found.get("MemTotal", total)
+    with suppress(OSError, ValueError):  # "max": no limit
         limit = int(_LIMIT.read_text("ascii"))
-    except (OSError, ValueError):  # "max": no limit
-        limit = total
-    return MachineMemory(min(total, limit), min(available, limit))
+    available = found.get("MemAvailable", total)
+    return MachineMemory(int(min(total, limit)), int(min(available, limit)))
 
 
 def pair_memory(small: ModelDescription, large: ModelDescription) -> int:
-    """Bytes that a pair takes on one machine: the device reads one text; its server
-    makes room for several, with the large model and with the small one as base, whose
+    """Bytes that a pair takes on one machine: the device reads one text; its server has
+    room for several, with the large model and with the small one as base, whose
     weights both processes share."""
     length = min(one.context_length or LONGEST_TEXT for one in (small, large))
     length = min(length, LONGEST_TEXT)
     base = TEXTS_OF_A_SERVER * length * small.cache_bytes
     return small.memory(length) + base + large.memory(length, TEXTS_OF_A_SERVER)
-
-
-def _meminfo() -> dict[str, int]:
-    found = {}
-    try:
-        for line in _MEMINFO.read_text("ascii").splitlines():
-            name, _, rest = line.partition(":")
-            words = rest.split()
-            if len(words) == 2 and words[1] == "kB":
-                found[name] = int(words[0]) << 10
-    except (OSError, ValueError):
-        return {}
-    return found
-
-
-def _physical() -> int:
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):
-        return 0

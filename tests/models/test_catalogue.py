@@ -14,7 +14,7 @@ from decoding_core.errors import (
 from edge_app.cli import cli
 from edge_app.config.settings import store_path
 from models.engines.llama_cpp import LlamaModel
-from models.files import ROLES, cards, find_card, hub_models, known_pairs, locate
+from models.files import ROLES, cards, hub_models, known_pairs, locate
 from models.folders import machine_folder, state_folder
 from models.local.finding import pulled_folder
 from models.running.settings import EngineSettings
@@ -28,9 +28,8 @@ def test_the_files_are_those_that_the_catalogue_names(card):
 
 def test_every_role_has_an_embedded_model():
     """And both share a vocabulary."""
-    found = [find_card(role) for role in ROLES]
-    assert [card.path for card in found] == [locate(role) for role in ROLES]
-    assert len({card.vocabulary for card in found}) == 1
+    assert {card.path for card in cards()} == {locate(role) for role in ROLES}
+    assert len({card.vocabulary for card in cards()}) == 1
 
 
 @pytest.mark.parametrize("card", cards(), ids=lambda card: card.name)
@@ -43,7 +42,7 @@ def test_the_vocabulary_is_the_one_named(card):
 
 def test_another_file_is_told_from_a_missing_one():
     """Each with a sentence that says what to do."""
-    card = find_card("specialist")
+    card = cards()[0]
     with pytest.raises(ChecksumError, match="not the file"):
         replace(card, sha256="0" * 64).check()
     with pytest.raises(ModelNotFoundError, match="no model file"):

@@ -61,8 +61,6 @@ class SmallHub:
         """Answers about paths that begin so come byte by byte."""
         self.burst = b" "
         """What comes at a time in place of a byte."""
-        self.terse = False
-        """The list of files holds their names alone."""
         self.silent = False
         """Nothing is told of a repository; its files are there all the same."""
         self.longer = b""
@@ -152,19 +150,7 @@ class Handler(BaseHTTPRequestHandler):
         known = self.may(name)
         if known is None:
             return
-        siblings = []
-        for file, content in known.files.items():
-            one = {"rfilename": file, "size": len(content)}
-            one["blobId"] = git_id(content)
-            if file not in known.small:
-                one["lfs"] = {
-                    "sha256": lfs(content),
-                    "size": len(content),
-                    "pointerSize": 134,
-                }
-            siblings.append(one)
-        if self.server.hub.terse:
-            siblings = [{"rfilename": one["rfilename"]} for one in siblings]
+        siblings = [{"rfilename": file} for file in known.files]
         body = {"id": name, "sha": REVISION, "siblings": siblings}
         body["cardData"] = known.card
         self.whole(200, json.dumps(body).encode(), "application/json")
@@ -177,11 +163,12 @@ class Handler(BaseHTTPRequestHandler):
             self.refuse(404, "EntryNotFound")
             return
         content = known.files[file]
+        checksum = git_id(content) if file in known.small else lfs(content)
         self.send_response(302)
         port = self.server.server_address[1]
         self.send_header("Location", f"http://localhost:{port}/store/{name}/{file}")
         self.send_header("X-Repo-Commit", REVISION)
-        self.send_header("X-Linked-Etag", f'"{lfs(content)}"')
+        self.send_header("X-Linked-Etag", f'"{checksum}"')
         self.send_header("X-Linked-Size", str(len(content)))
         self.send_header("Content-Length", "0")
         self.end_headers()

@@ -12,8 +12,7 @@ from threading import Thread
 import pytest
 from click.testing import CliRunner
 
-pytest.importorskip("huggingface_hub", reason="the extra 'hub' is not installed")
-
+from base.locks import lock
 from edge_app.cli import cli
 from models.files import hub_models
 from models.local import pulling
@@ -144,12 +143,10 @@ def test_another_file_than_the_hub_named_is_refused(hub, fault, words, parts):
     assert [name.endswith(".part") for name in left] == [True] * parts
 
 
-@pytest.mark.parametrize("mirror", ["terse", "silent"])
-def test_of_a_mirror_that_tells_little_each_file_is_asked(hub, mirror):
-    """Its size and checksum stand in the headers then."""
+def test_a_mirror_that_lists_no_repository_has_files(hub):
     content = model_bytes()
     hub.has(REPOSITORY, {FILE: content})
-    setattr(hub, mirror, True)
+    hub.silent = True
     done = specsteer("pull", f"{REPOSITORY}/{FILE}", "--yes")
     assert done.exit_code == 0, done.output
     note = read_note(folder_of(REPOSITORY))
@@ -248,7 +245,7 @@ def test_a_hub_that_hardly_answers_is_left(hub, monkeypatch, fault, words):
 
 
 def test_a_hub_that_tells_without_end_is_left(hub, monkeypatch):
-    monkeypatch.setattr(pulling, "_MOST_TOLD", 1 << 20)
+    monkeypatch.setattr(pulling, "_LONGEST_LISTING", 1 << 20)
     hub.has(REPOSITORY, {FILE: b"GGUF"})
     hub.drips, hub.burst = "/api/", b" " * (1 << 18)
     done = specsteer("pull", f"{REPOSITORY}/{FILE}", "--yes")
@@ -337,8 +334,7 @@ def test_two_pulls_of_one_file_do_not_meet(hub):
     hub.has(REPOSITORY, {FILE: model_bytes()})
     offer = pulling.ask_hub(REPOSITORY, FILE)
     folder_of(REPOSITORY).mkdir(parents=True)
-    part = folder_of(REPOSITORY) / pulling.part_of_pull(FILE, offer.files[0].sha256)
-    with part.open("wb") as other:
-        pulling._lock(other, part)
+    with pulling._part(offer, offer.files[0]).open("wb") as other:
+        lock(other)
         done = specsteer("pull", f"{REPOSITORY}/{FILE}", "--yes")
     assert "another pull of" in sentence(done)
