@@ -44,6 +44,8 @@ _SCRATCH = 256
 """Cells of the scratch sequence."""
 _ABORTABLE = 64
 """Tokens from which a decode can be aborted: the callback costs too much on fewer."""
+_LONGEST_PIECE = 4096
+"""Bytes of a token."""
 _NO_ROOM, _ABORTED = 1, 2
 """What `llama_decode` returns, besides 0."""
 _UNUSED = 1 << 1
@@ -52,93 +54,6 @@ _NO_TEXT = 1 << 0 | 1 << 3
 """LLAMA_TOKEN_ATTR_UNKNOWN and _CONTROL: what a text must not name."""
 _CACHED = {"auto": 1, "float32": 0, "bfloat16": 30}
 """In which type of ggml the cache is kept; usually float16."""
-
-
-def load(
-    path: Path,
-    settings: EngineSettings,
-    stop: threading.Event | None = None,
-    progress: Callable[[float], None] | None = None,
-) -> Model:
-    """The model at `path`; raises as `LlamaModel` does."""
-    return LlamaModel(path, settings, stop, progress)
-
-
-class LlamaModel(Model):
-    """The weights and the vocabulary of a GGUF file."""
-
-    vocabulary: LlamaVocabulary
-
-    def __init__(
-        self,
-        path: Path,
-        settings: EngineSettings | None = None,
-        stop: threading.Event | None = None,
-        progress: Callable[[float], None] | None = None,
-    ) -> None:
-        """Load the model at `path`; another thread may set `stop` to give it up.
-        `progress` is told the share that is loaded.
-
-        Raises:
-            ModelError: the file is missing, damaged or no model that llama.cpp runs.
-            StoppedError: `stop` was set.
-        """
-        self.settings = settings or EngineSettings()
-        stop = stop or threading.Event()
-        header = read_header(find(path))
-        check_vocabulary(path, header)
-        self.path = path
-        self.name: str = str(header.get("general.name") or path.stem)
-        self._library = load_library()
-        parameters = self._library.llama_model_default_params()
-        # Neither is used unless `running.loading` found that it works here.
-        self.gpu_layers = self.settings.gpu_layers or 0
-        parameters.n_gpu_layers = self.gpu_layers
-        parameters.use_extra_bufts = bool(self.settings.extra_buffers)
-        # Called for every tensor, so often a load can be given up. The name keeps the
-        # callback alive until the load is over.
-
-        def loading(share: float, _data: object) -> bool:
-            if progress is not None:
-                progress(share)
-            return not stop.is_set()
-
-        go_on = self._library.llama_progress_callback(loading)
-        parameters.progress_callback = go_on
-        self.handle = self._library.llama_model_load_from_file(
-            str(path).encode(), parameters
-        )
-        if not self.handle and stop.is_set():
-            raise StoppedError("stopped while the model was loading")
-        if not self.handle:
-            how = "; gpu_layers = 0 runs it on the CPU" if self.gpu_layers else ""
-            raise ModelError(f"llama.cpp cannot load {path}: {last_complaint()}{how}")
-        self.vocabulary = LlamaVocabulary(self.handle)
-        self.chat_template = ChatTemplate(
-            template_source(header),
-            self.vocabulary.controls(),
-            *self.vocabulary.documents(),
-        )
-        self.context_length: int = self._library.llama_model_n_ctx_train(self.handle)
-
-    def open(
-        self,
-        slots: int = 1,
-        context_length: int | None = None,
-        *,
-        adapter: PersonalAdapter | None = None,
-        owns_model: bool = False,
-    ) -> LlamaContext:
-        """A `LlamaContext`; raises as that does."""
-        return LlamaContext(
-            self, slots, context_length, adapter=adapter, owns_model=owns_model
-        )
-
-    def close(self) -> None:
-        """Free the weights; contexts over them must be closed before."""
-        if self.handle is not None:
-            self._library.llama_model_free(self.handle)
-            self.handle = None
 
 
 class LlamaVocabulary(Vocabulary):
@@ -152,7 +67,6 @@ class LlamaVocabulary(Vocabulary):
         self.size = self.padded_size
         while self.size > 1 and self._is_padding(self.size - 1):
             self.size -= 1
-        self._pieces: dict[int, bytes] = {}
 
     def _is_padding(self, token_id: int) -> bool:
         attributes = self._library.llama_vocab_get_attr(self._vocabulary, token_id)
@@ -204,19 +118,15 @@ class LlamaVocabulary(Vocabulary):
 
     def piece(self, token_id: int) -> bytes:
         """UTF-8 bytes of a token, perhaps a part of a character; b"" for control."""
-        if token_id in self._pieces:
-            return self._pieces[token_id]
         if not 0 <= token_id < self.size:
             raise EngineError(f"{token_id} is no token of this vocabulary")
-        for room in (64, 4096):
-            buffer = ctypes.create_string_buffer(room)
-            count = self._library.llama_token_to_piece(
-                self._vocabulary, token_id, buffer, room, 0, False
-            )
-            if count >= 0:
-                self._pieces[token_id] = buffer.raw[:count]
-                return self._pieces[token_id]
-        raise EngineError(f"token {token_id} is longer than any token should be")
+        buffer = ctypes.create_string_buffer(_LONGEST_PIECE)
+        count = self._library.llama_token_to_piece(
+            self._vocabulary, token_id, buffer, _LONGEST_PIECE, 0, False
+        )
+        if count < 0:
+            raise EngineError(f"token {token_id} is longer than any token should be")
+        return buffer.raw[:count]
 
 
 class LlamaContext(TextSlots):
@@ -224,37 +134,22 @@ class LlamaContext(TextSlots):
 
     In one pool of cells ("unified") every text's attention runs over the cells of all:
     with 16 texts of 300 tokens a block of 9 took 88 ms of computing each, and 19 ms in
-    streams; alone it takes 23 (docs/log.md). An exact context keeps the pool, as its
-    scratch sequence would be a stream as long as a text; so does one whose tokens are
-    bounded in all (`kv_tokens`), where a long text may take what short ones leave.
+    streams; alone it takes 23. An exact context keeps the pool, as its scratch sequence
+    would be a stream as long as a text; so does one whose tokens are bounded in all
+    (`kv_tokens`), in which a long text may take what short ones leave.
     """
 
-    def __init__(
-        self,
-        model: LlamaModel,
-        slots: int = 1,
-        context_length: int | None = None,
-        *,
-        adapter: PersonalAdapter | None = None,
-        owns_model: bool = False,
-    ) -> None:
-        """Make room for `slots` texts, each of up to `context_length` tokens, read with
-        `adapter`. Closing the context also closes the model if `owns_model`.
+    model: LlamaModel
 
-        Raises:
-            InvalidSettingsError: more slots than llama.cpp can hold.
-            ModelError: the adapter is missing, damaged or made for another model.
-            EngineError: the memory cannot be had.
-        """
+    def _allocate(self) -> None:
+        model, slots, adapter = self.model, self.slots, self.adapter
         if not 1 <= slots <= _MOST_SLOTS:
             raise InvalidSettingsError(
                 f"a context holds 1 to {_MOST_SLOTS} sequences, not {slots}"
             )
-        super().__init__(model, slots, context_length, owns_model=owns_model)
-        self._row = model.vocabulary.padded_size
         self._library = load_library()
         self._exact = model.settings.exact
-        parameters = self._library.llama_context_default_params()
+        parameters = model.context_parameters()
         parameters.n_batch = parameters.n_ubatch = _BATCH
         # llama.cpp rounds the pool, or each stream, up to a multiple of 256 by itself.
         pool = model.settings.kv_tokens
@@ -264,13 +159,8 @@ class LlamaContext(TextSlots):
         if self._exact:
             parameters.n_ctx += _SCRATCH
             parameters.n_seq_max += 1
-        parameters.n_threads = parameters.n_threads_batch = model.settings.thread_count
-        parameters.flash_attn_type = int(model.settings.flash_attention)
-        parameters.offload_kqv = model.gpu_layers != 0
         parameters.type_k = parameters.type_v = _CACHED[model.settings.precision]
-        parameters.no_perf = True
         # Before the context, which else has no room for its computations.
-        self.adapter = adapter
         self._lora = None if adapter is None else self._load_adapter(model, adapter)
         self._handle = self._library.llama_init_from_model(model.handle, parameters)
         if not self._handle:
@@ -287,9 +177,6 @@ class LlamaContext(TextSlots):
         self._batch = _Batch(self._library, _BATCH, model.vocabulary_size)
         self._abort = self._library.ggml_abort_callback(lambda _: self.stop.is_set())
         self._no_abort = self._library.ggml_abort_callback()
-        self._abortable = False
-        self._view = self._batch.no_rows
-        self._address = 0
 
     def _use_threads(self, single: int, several: int) -> None:
         self._library.llama_set_n_threads(self._handle, single, several)
@@ -344,13 +231,11 @@ class LlamaContext(TextSlots):
     def _decode(self) -> None:
         """Decode the batch, and empty it."""
         batch, library = self._batch, self._library
-        abortable, padded = batch.count > _ABORTABLE, self._exact and batch.count == 1
+        callback = self._abort if batch.count > _ABORTABLE else self._no_abort
+        library.llama_set_abort_callback(self._handle, callback, ctypes.c_void_p(0))
+        padded = self._exact and batch.count == 1
         if padded:  # one more token, in a slot of its own: none is decoded alone
             batch.add(self.slots, 0, [int(batch.tokens[0])], batch.no_rows)
-        if abortable != self._abortable:
-            callback = self._abort if abortable else self._no_abort
-            library.llama_set_abort_callback(self._handle, callback, ctypes.c_void_p(0))
-            self._abortable = abortable
         code = library.llama_decode(self._handle, batch.filled())
         if padded:
             library.llama_memory_seq_rm(self._memory, self.slots, 0, -1)
@@ -362,23 +247,13 @@ class LlamaContext(TextSlots):
             raise EngineError(f"llama.cpp failed ({code}): {last_complaint()}")
         # llama.cpp writes the next decode's logits into the same memory.
         if batch.wanted:
-            decoded = self._logits(sum(map(len, batch.wanted)))
-            done = 0
+            found, done = library.llama_get_logits(self._handle), 0
+            size = sum(map(len, batch.wanted)), self.model.vocabulary.padded_size
+            decoded = np.ctypeslib.as_array(found, size)[:, : self.vocabulary_size]
             for rows in batch.wanted:
                 np.copyto(rows, decoded[done : done + len(rows)])
                 done += len(rows)
         batch.clear()
-
-    def _logits(self, rows: int) -> Floats:
-        """The rows of logits (rows, V), or more, of the last decode, where llama.cpp
-        has them."""
-        found = self._library.llama_get_logits(self._handle)
-        address = ctypes.addressof(found.contents)
-        if address != self._address or rows > len(self._view):
-            whole = np.ctypeslib.as_array(found, (rows, self._row))
-            self._view = whole[:, : self.vocabulary_size]
-            self._address = address
-        return self._view
 
     def _forget(self, slot: int, position: int) -> None:
         done = self._library.llama_memory_seq_rm(self._memory, slot, position, -1)
@@ -445,17 +320,11 @@ class _Batch:
         after the last N of them."""
         start, count = self.count, len(token_ids)
         end = start + count
-        if count == 1:  # as drafting reads them, and many times faster than a slice
-            self.tokens[start] = token_ids[0]
-            self._positions[start] = position
-            self._slots[start] = slot
-            self._outputs[start] = len(rows)
-        else:
-            self.tokens[start:end] = token_ids
-            self._positions[start:end] = np.arange(position, position + count)
-            self._slots[start:end] = slot
-            self._outputs[start:end] = 0
-            self._outputs[end - len(rows) : end] = 1
+        self.tokens[start:end] = token_ids
+        self._positions[start:end] = np.arange(position, position + count)
+        self._slots[start:end] = slot
+        self._outputs[start:end] = 0
+        self._outputs[end - len(rows) : end] = 1
         if len(rows):
             self.wanted.append(rows)
         self.count = end
@@ -468,3 +337,82 @@ class _Batch:
     def clear(self) -> None:
         """Forget the tokens."""
         self.count, self.wanted = 0, []
+
+
+class LlamaModel(Model):
+    """The weights and the vocabulary of a GGUF file."""
+
+    vocabulary: LlamaVocabulary
+    slots_type = LlamaContext
+
+    def __init__(
+        self,
+        path: Path,
+        settings: EngineSettings | None = None,
+        stop: threading.Event | None = None,
+        progress: Callable[[float], None] | None = None,
+    ) -> None:
+        """Load the model at `path`; another thread may set `stop` to give it up.
+        `progress` is told the share that is loaded.
+
+        Raises:
+            ModelError: the file is missing, damaged or no model that llama.cpp runs.
+            StoppedError: `stop` was set.
+        """
+        self.settings = settings or EngineSettings()
+        stop = stop or threading.Event()
+        header = read_header(find(path))
+        check_vocabulary(path, header)
+        self.path = path
+        self.name: str = str(header.get("general.name") or path.stem)
+        self._library = load_library()
+        parameters = self._library.llama_model_default_params()
+        # Neither is used unless `running.loading` found that it works here.
+        self.gpu_layers = self.settings.gpu_layers or 0
+        parameters.n_gpu_layers = self.gpu_layers
+        parameters.use_extra_bufts = bool(self.settings.extra_buffers)
+        # Called for every tensor, so often a load can be given up. The name keeps the
+        # callback alive until the load is over.
+
+        def loading(share: float, _data: object) -> bool:
+            if progress is not None:
+                progress(share)
+            return not stop.is_set()
+
+        go_on = self._library.llama_progress_callback(loading)
+        parameters.progress_callback = go_on
+        self.handle = self._library.llama_model_load_from_file(
+            str(path).encode(), parameters
+        )
+        if not self.handle and stop.is_set():
+            raise StoppedError("stopped while the model was loading")
+        if not self.handle:
+            how = "; gpu_layers = 0 runs it on the CPU" if self.gpu_layers else ""
+            raise ModelError(f"llama.cpp cannot load {path}: {last_complaint()}{how}")
+        self.vocabulary = LlamaVocabulary(self.handle)
+        self.chat_template = ChatTemplate(
+            template_source(header),
+            self.vocabulary.controls(),
+            *self.vocabulary.documents(),
+        )
+        self.context_length: int = self._library.llama_model_n_ctx_train(self.handle)
+
+    def context_parameters(self) -> Any:
+        """llama.cpp's parameters of a context, with what the settings say."""
+        parameters = self._library.llama_context_default_params()
+        threads = self.settings.thread_count
+        parameters.n_threads = parameters.n_threads_batch = threads
+        parameters.flash_attn_type = int(self.settings.flash_attention)
+        parameters.offload_kqv = self.gpu_layers != 0
+        parameters.no_perf = True
+        return parameters
+
+    def close(self) -> None:
+        """Free the weights; contexts over them must be closed before."""
+        if self.handle is not None:
+            self._library.llama_model_free(self.handle)
+            self.handle = None
+
+
+load = LlamaModel
+"""What `running.loading` calls."""

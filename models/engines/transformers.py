@@ -37,7 +37,7 @@ from models.running.interface import (
     is_padding,
     padding_name,
 )
-from models.running.settings import EngineSettings, PersonalAdapter
+from models.running.settings import EngineSettings
 
 os.environ.setdefault("TQDM_DISABLE", "1")  # else a GGUF file is read with a bar
 
@@ -66,99 +66,6 @@ _ENDS = (
     "<|repo_name|>", "<|file_sep|>",
 )  # fmt: skip
 """Names of tokens that end a text wherever they are tokens, as for llama.cpp."""
-
-
-def load(
-    path: Path,
-    settings: EngineSettings,
-    stop: threading.Event | None = None,
-    progress: Callable[[float], None] | None = None,  # noqa: ARG001 - it tells none
-) -> Model:
-    """The model at `path`; raises as `TransformersModel` does."""
-    return TransformersModel(path, settings, stop)
-
-
-class TransformersModel(Model):
-    """The weights and the vocabulary of a model's folder, or of a GGUF file."""
-
-    def __init__(
-        self, path: Path, settings: EngineSettings, stop: threading.Event | None = None
-    ) -> None:
-        """Load the model at `path`; nothing is fetched, and no code of it is run.
-
-        Raises:
-            ModelError: it is damaged, or no model that transformers runs as it is.
-            InvalidSettingsError: there is no such device here.
-            StoppedError: `stop` was set.
-        """
-        if settings.exact:
-            raise InvalidSettingsError(
-                "exact decoding is offered by the engine llama_cpp alone; leave it out"
-            )
-        self.path, self.settings = path, settings
-        self.device = _device(settings.device)
-        wanted = settings.precision
-        if wanted == "auto":
-            wanted = "float32" if self.device == "cpu" else "bfloat16"
-        # Left to itself, the library asks at the terminal if it may run a model's code.
-        place: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-        if path.is_file():
-            place |= {"gguf_file": path.name}
-        folder = path.parent if path.is_file() else path
-        transformers.logging.set_verbosity_error()
-        transformers.logging.disable_progress_bar()
-        try:
-            tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **place)
-            weights = transformers.AutoModelForCausalLM.from_pretrained(
-                folder, dtype=getattr(torch, wanted), **place
-            )
-        except Exception as error:  # a foreign file can make it raise anything
-            why = one_line(str(error) or type(error).__name__)[:_LONGEST_REASON]
-            raise ModelError(f"transformers cannot load {path}: {why}") from error
-        if stop is not None and stop.is_set():
-            raise StoppedError("stopped while the model was loading")
-        self.weights: Any = weights.to(self.device).eval()
-        self.config: Any = self.weights.config.get_text_config()
-        kinds = set(getattr(self.config, "layer_types", None) or _KINDS[:1])
-        if not kinds <= set(_KINDS):
-            raise ModelError(
-                f"{path} cannot be used: its layers ({', '.join(sorted(kinds))}) "
-                "cannot forget a part of what they read"
-            )
-        if getattr(tokenizer, "backend_tokenizer", None) is None:
-            raise ModelError(
-                f"{path} cannot be used: it has no tokenizer.json; convert its "
-                "tokenizer to a fast one"
-            )
-        ends = self.weights.generation_config.eos_token_id
-        self.vocabulary = TransformersVocabulary(
-            tokenizer, ends if isinstance(ends, list) else [ends]
-        )
-        self.name = _name(path)
-        template = tokenizer.chat_template
-        if isinstance(template, dict):
-            template = template.get("default")
-        self.chat_template = ChatTemplate(
-            template or "", self.vocabulary.controls(), *self.vocabulary.documents()
-        )
-        self.context_length = int(self.config.max_position_embeddings)
-
-    def open(
-        self,
-        slots: int = 1,
-        context_length: int | None = None,
-        *,
-        adapter: PersonalAdapter | None = None,
-        owns_model: bool = False,
-    ) -> TransformersSlots:
-        """`TransformersSlots`; raises ModelError for an adapter that does not fit."""
-        return TransformersSlots(
-            self, slots, context_length, adapter=adapter, owns_model=owns_model
-        )
-
-    def close(self) -> None:
-        """Free the weights."""
-        self.weights = None
 
 
 class TransformersVocabulary(Vocabulary):
@@ -241,20 +148,13 @@ class _Span:
 class TransformersSlots(TextSlots):
     """The caches of several texts over one model; also a `RowsEngine`."""
 
-    def __init__(
-        self,
-        model: TransformersModel,
-        slots: int,
-        context_length: int | None,
-        *,
-        adapter: PersonalAdapter | None = None,
-        owns_model: bool = False,
-    ) -> None:
-        super().__init__(model, slots, context_length, owns_model=owns_model)
-        self.adapter = adapter
+    model: TransformersModel
+
+    def _allocate(self) -> None:
+        model = self.model
         self._lora: TorchLora | None = None
-        if adapter is not None:
-            self._lora = TorchLora(model.weights, adapter, model.path.name)
+        if self.adapter is not None:
+            self._lora = TorchLora(model.weights, self.adapter, model.path.name)
         self._weights, self._config = model.weights, model.config
         self._device = model.device
         self._cache = _Cache(lambda: self.stop.is_set())
@@ -424,6 +324,86 @@ class _Cache(transformers.Cache):  # type: ignore[misc]
             kept = grown
         kept[:, span.start : end] = new[:, -span.count :]
         return kept
+
+
+class TransformersModel(Model):
+    """The weights and the vocabulary of a model's folder, or of a GGUF file."""
+
+    slots_type = TransformersSlots
+
+    def __init__(
+        self,
+        path: Path,
+        settings: EngineSettings,
+        stop: threading.Event | None = None,
+        progress: Callable[[float], None] | None = None,  # noqa: ARG002 - unused here
+    ) -> None:
+        """Load the model at `path`; nothing is fetched, and no code of it is run.
+
+        Raises:
+            ModelError: it is damaged, or no model that transformers runs as it is.
+            InvalidSettingsError: there is no such device here.
+            StoppedError: `stop` was set.
+        """
+        if settings.exact:
+            raise InvalidSettingsError(
+                "exact decoding is offered by the engine llama_cpp alone; leave it out"
+            )
+        self.path, self.settings = path, settings
+        self.device = _device(settings.device)
+        wanted = settings.precision
+        if wanted == "auto":
+            wanted = "float32" if self.device == "cpu" else "bfloat16"
+        # Left to itself, the library asks at the terminal if it may run a model's code.
+        place: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+        if path.is_file():
+            place |= {"gguf_file": path.name}
+        folder = path.parent if path.is_file() else path
+        transformers.logging.set_verbosity_error()
+        transformers.logging.disable_progress_bar()
+        try:
+            tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **place)
+            weights = transformers.AutoModelForCausalLM.from_pretrained(
+                folder, dtype=getattr(torch, wanted), **place
+            )
+        except Exception as error:  # a foreign file can make it raise anything
+            why = one_line(str(error) or type(error).__name__)[:_LONGEST_REASON]
+            raise ModelError(f"transformers cannot load {path}: {why}") from error
+        if stop is not None and stop.is_set():
+            raise StoppedError("stopped while the model was loading")
+        self.weights: Any = weights.to(self.device).eval()
+        self.config: Any = self.weights.config.get_text_config()
+        kinds = set(getattr(self.config, "layer_types", None) or _KINDS[:1])
+        if not kinds <= set(_KINDS):
+            raise ModelError(
+                f"{path} cannot be used: its layers ({', '.join(sorted(kinds))}) "
+                "cannot forget a part of what they read"
+            )
+        if getattr(tokenizer, "backend_tokenizer", None) is None:
+            raise ModelError(
+                f"{path} cannot be used: it has no tokenizer.json; convert its "
+                "tokenizer to a fast one"
+            )
+        ends = self.weights.generation_config.eos_token_id
+        self.vocabulary = TransformersVocabulary(
+            tokenizer, ends if isinstance(ends, list) else [ends]
+        )
+        self.name = _name(path)
+        template = tokenizer.chat_template
+        if isinstance(template, dict):
+            template = template.get("default")
+        self.chat_template = ChatTemplate(
+            template or "", self.vocabulary.controls(), *self.vocabulary.documents()
+        )
+        self.context_length = int(self.config.max_position_embeddings)
+
+    def close(self) -> None:
+        """Free the weights."""
+        self.weights = None
+
+
+load = TransformersModel
+"""What `running.loading` calls."""
 
 
 class TensorRows:

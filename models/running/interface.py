@@ -1,9 +1,9 @@
-"""What every engine gives: a model, its vocabulary, and caches of texts over it.
+"""The interface of every engine: a model, its vocabulary, and caches of texts over it.
 
 A `Model` holds the weights of a file or folder, loaded once. Its `TextSlots` hold the
 caches of several texts, one per slot: they are the `BatchEngine` of the server. A
-`SlotEngine` is a single slot: it is the `Engine` of the device. An engine is a module
-of `models.engines` that gives both; who runs a model names these and no engine.
+`SlotEngine` is a single slot: it is the `Engine` of the device. Whoever runs a model
+names these and no engine, which is a module of `models.engines`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
@@ -30,11 +31,12 @@ _BLANK = "\u2581".encode()
 """How SentencePiece writes a blank in the name of a token."""
 _FIRST_WORDS = 4096
 """Tokens among which its first words stand."""
+_LONGEST_NAME = 40
+"""Characters of a token that a sentence shows."""
 
 
 def padding_name(token_id: int) -> bytes:
-    """What stands in a token list for a number that no token has, as llama.cpp's
-    converter writes it."""
+    """The name of an id without a token, as llama.cpp's converter writes it."""
     return b"[PAD%d]" % token_id
 
 
@@ -52,7 +54,7 @@ def token_list_id(names: Iterable[bytes]) -> str:
 
 
 class Vocabulary(ABC):
-    """Text to token ids, ids to bytes. Not to be used after its model was closed.
+    """Text to token ids, ids to bytes, as long as its model is open.
 
     Padding behind the last real token is no part of it: families round the size of
     their embedding up, each size of model to another number.
@@ -68,17 +70,17 @@ class Vocabulary(ABC):
 
     @cached_property
     def unwritten(self) -> Unwritten:
-        """What no text holds."""
+        """Tokens that are never drawn."""
         return Unwritten(self)
 
     def names(self) -> list[bytes]:
-        """The names of all tokens, in the order of their ids."""
+        """The names of all tokens in the order of their ids."""
         return [self.token(token_id) for token_id in range(self.size)]
 
     @cached_property
     def begins_with_blank(self) -> bool:
-        """Whether the first token of a text may bring a blank that is not the text's:
-        SentencePiece writes one before every word."""
+        """Whether the first token may add a blank before a text, as SentencePiece
+        writes one before every word."""
         looked_at = range(min(self.size, _FIRST_WORDS))
         return any(self.token(one).startswith(_BLANK) for one in looked_at)
 
@@ -116,11 +118,13 @@ class Model(ABC):
     name: str
     """For the screen; whoever made the file wrote it."""
     chat_template: ChatTemplate
-    """Its own, or a plain one where it brings none."""
+    """Its own, or a plain one if it has none."""
     vocabulary: Vocabulary
     context_length: int
     """How many tokens the model was trained to read."""
     settings: EngineSettings
+    slots_type: ClassVar[type[TextSlots]]
+    """What `open` makes."""
 
     @property
     def vocabulary_id(self) -> str:
@@ -132,7 +136,6 @@ class Model(ABC):
         """How many tokens the model knows."""
         return self.vocabulary.size
 
-    @abstractmethod
     def open(
         self,
         slots: int = 1,
@@ -141,15 +144,10 @@ class Model(ABC):
         adapter: PersonalAdapter | None = None,
         owns_model: bool = False,
     ) -> TextSlots:
-        """Make room for `slots` texts, each of up to `context_length` tokens (None: as
-        many as the model was trained to read), read with `adapter`. Closing the slots
-        also closes the model if `owns_model`.
-
-        Raises:
-            InvalidSettingsError: more slots than the engine can hold.
-            ModelError: the adapter is missing, damaged or made for another model.
-            EngineError: the memory cannot be had.
-        """
+        """Make room for texts over this model; as `TextSlots` is made."""
+        return self.slots_type(
+            self, slots, context_length, adapter=adapter, owns_model=owns_model
+        )
 
     @abstractmethod
     def close(self) -> None:
@@ -171,32 +169,41 @@ class TextScorer(ABC):
 class TextSlots(ABC):
     """The caches of several texts over one model: a `BatchEngine`.
 
-    Not safe for two threads at once; it takes a lock, so that a second thread waits.
-    What a slot has read is kept here, once; an engine adds how it reads and forgets.
+    A lock lets one thread in at a time. The tokens that a slot has read are kept here;
+    an engine adds how it reads and forgets.
     """
 
     def __init__(
         self,
         model: Model,
-        slots: int,
-        context_length: int | None,
+        slots: int = 1,
+        context_length: int | None = None,
         *,
+        adapter: PersonalAdapter | None = None,
         owns_model: bool = False,
     ) -> None:
+        """Make room for `slots` texts, each of up to `context_length` tokens (None: as
+        many as the model was trained to read), read with `adapter` (None: the weights
+        as they are). Closing the slots also closes the model if `owns_model`.
+
+        Raises:
+            InvalidSettingsError: more slots than the engine can hold.
+            ModelError: the adapter is missing, damaged or made for another model.
+            EngineError: the memory cannot be had.
+        """
         self.model = model
         self.slots = slots
         self.context_length = context_length or model.context_length
+        self.adapter = adapter
         self.vocabulary_size = model.vocabulary_size
-        """How many tokens the model knows."""
         self.stop = threading.Event()
         """Set it to abort a long evaluation from another thread."""
-        self.adapter: PersonalAdapter | None = None
-        """The LoRA that all slots are read with; None: the weights as they are."""
         self._owns_model = owns_model
         self._open = True
         self._lock = threading.Lock()
         self._tokens: list[list[int]] = [[] for _ in range(slots)]
         self._together = [0] * slots
+        self._allocate()
 
     @property
     def name(self) -> str:
@@ -217,8 +224,8 @@ class TextSlots(ABC):
         return len(self._tokens[slot])
 
     def tokens(self, slot: int) -> list[int]:
-        """What a slot has read, up to the first token that it read alone: whoever reads
-        several at once must read that one again, for the same last bits."""
+        """The tokens that a slot has read, up to the first that it read alone: whoever
+        reads several at once must read that one again, for the same last bits."""
         return self._tokens[slot][: self._together[slot]]
 
     def use_threads(self, single: int, several: int) -> None:
@@ -229,8 +236,8 @@ class TextSlots(ABC):
             self._use_threads(single, several)
 
     def evaluate(self, readings: Sequence[Reading]) -> list[Floats]:
-        """Read on in several slots, in as few passes as the engine can; logits
-        (rows, V) for each reading, as float32.
+        """Read on in several slots, in as few passes as the engine can; returns logits
+        (rows, V) of each reading, as float32.
 
         Raises:
             ContextFullError: one does not fit; nothing was read.
@@ -286,7 +293,7 @@ class TextSlots(ABC):
                 tokens.extend(reading.token_ids)
 
     def _check(self, reading: Reading) -> None:
-        """Raise what speaks against a reading before the engine sees it."""
+        """Raise an error for an invalid reading before the engine sees it."""
         if not self._open:
             raise EngineError("the context is closed")
         ids, count = reading.token_ids, len(reading.token_ids)
@@ -301,6 +308,10 @@ class TextSlots(ABC):
             )
 
     @abstractmethod
+    def _allocate(self) -> None:
+        """Make the engine's caches, and load the adapter."""
+
+    @abstractmethod
     def _read(self, readings: Sequence[Reading], logits: Sequence[Floats]) -> None:
         """Read on, and fill the logits (rows, V) of each reading."""
 
@@ -310,7 +321,7 @@ class TextSlots(ABC):
 
     @abstractmethod
     def _use_threads(self, single: int, several: int) -> None:
-        """What `use_threads` says, while the slots are open."""
+        """As `use_threads`, while the slots are open."""
 
     @abstractmethod
     def _free(self) -> None:
@@ -326,7 +337,7 @@ class SlotEngine:
 
     @property
     def tokens(self) -> list[int]:
-        """What it has read, up to the first token that it read alone."""
+        """As `TextSlots.tokens`."""
         return self.slots.tokens(self.slot)
 
     @property
@@ -353,7 +364,7 @@ class SlotEngine:
 
 
 def shown_token(name: bytes | None = None) -> str:
-    """The name of a token as a sentence shows it; "missing" where there is none."""
+    """The name of a token as a sentence shows it; "missing" without one."""
     if name is None:
         return "missing"
     words = one_line(escaped(name.decode("utf-8", "replace")))
@@ -361,8 +372,8 @@ def shown_token(name: bytes | None = None) -> str:
 
 
 def check_one_vocabulary(first: Model, second: Model) -> None:
-    """Raise VocabularyMismatchError, with the first token that differs, where two
-    models do not share a vocabulary."""
+    """Raise VocabularyMismatchError, with the first token that differs, if two models
+    do not share a vocabulary."""
     if first.vocabulary_id == second.vocabulary_id:
         return
     where = differing_token(first.vocabulary.names(), second.vocabulary.names())
@@ -373,15 +384,10 @@ def check_one_vocabulary(first: Model, second: Model) -> None:
 
 
 def differing_token(first: Sequence[bytes], second: Sequence[bytes]) -> str:
-    """The first token that two lists do not share, in words; empty where they are the
-    same."""
+    """The first token that two lists do not share, in words; empty for equal ones."""
     both = min(len(first), len(second))
     at = next((i for i in range(both) if first[i] != second[i]), both)
     if at == len(first) == len(second):
         return ""
     one, other = (shown_token(*tokens[at : at + 1]) for tokens in (first, second))
     return f"token {at} is {one} in the first and {other} in the second"
-
-
-_LONGEST_NAME = 40
-"""Characters of a token that a sentence shows."""

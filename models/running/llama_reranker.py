@@ -59,17 +59,12 @@ class LlamaReranker(TextScorer):
         self._model = LlamaModel(path, settings)
         self._library = load_library()
         self.length = min(self._model.context_length, _LONGEST)
-        settings = self._model.settings
-        parameters = self._library.llama_context_default_params()
+        parameters = self._model.context_parameters()
         # Not causal: llama.cpp asserts that a text is read in one piece.
         parameters.n_ctx = parameters.n_batch = parameters.n_ubatch = self.length
         parameters.n_seq_max = 1
-        parameters.n_threads = parameters.n_threads_batch = settings.thread_count
-        parameters.flash_attn_type = int(settings.flash_attention)
-        parameters.offload_kqv = self._model.gpu_layers != 0
         parameters.embeddings = True
         parameters.pooling_type = RANK
-        parameters.no_perf = True
         self._handle = self._library.llama_init_from_model(
             self._model.handle, parameters
         )
