@@ -2,7 +2,7 @@
 
 Some builds crash with the extra buffer types (AMX, repacked weights): a child process
 tries them once per machine and build. The best number of threads is measured when a
-model is first loaded to write or to serve. Both answers are cached;
+model is first loaded to write or to serve. Both answers are kept in notes;
 `SPECSTEER_EXTRA_BUFFERS` (on, off) and `SPECSTEER_THREADS` override them."""
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import shlex
 import shutil
 import signal
@@ -21,6 +22,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -36,67 +38,28 @@ from models.running.settings import EngineSettings, default_threads, usable_core
 
 _NVIDIA_CARDS = Path("/proc/driver/nvidia/gpus")
 """Where the driver of Linux names them."""
+_CARD = re.compile(r"^Model:\s*(\S.*)$", re.MULTILINE)
 _MOST_CARDS = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Accelerator:
-    """A kind of device that llama.cpp can compute on."""
-
-    name: str
-    """In words, such as `NVIDIA (NVIDIA L4)`."""
-    library: str
-    """What llama.cpp uses it by: CUDA or Metal."""
-    build_option: str
-    """Of llama.cpp's build."""
-
-
-def accelerators() -> list[Accelerator]:
-    """Those that this machine seems to have; no program is started to ask."""
-    found = []
-    cards = _nvidia_cards()
-    if cards or shutil.which("nvidia-smi"):
-        named = ", ".join(cards) or "nvidia-smi is there, and names no card"
-        found.append(Accelerator(f"NVIDIA ({named})", "CUDA", "-DGGML_CUDA=on"))
-    if platform.system() == "Darwin" and platform.machine() == "arm64":
-        found.append(Accelerator("Apple silicon", "Metal", "-DGGML_METAL=on"))
-    return found
-
-
 def layers_on_accelerator(settings: EngineSettings) -> int:
-    """How many layers llama.cpp is told to run there, -1 for all: as the settings say;
-    without a word all of them where the build finds a device, else none. None also
-    where figures must be the same bits, which only a CPU gives."""
+    """How many layers llama.cpp is told to run on an accelerator, -1 for all: as the
+    settings say, else all if the build finds a device. None if figures must be the
+    same bits, which only a CPU gives."""
     if settings.gpu_layers is not None:
         return settings.gpu_layers
-    if settings.exact:
-        return 0
-    return -1 if build_finds_device() else 0
+    return -1 if build_finds_device() and not settings.exact else 0
 
 
 def build_finds_device() -> bool:
     """Whether llama.cpp was built with a library for a device, and sees one."""
-    from models.running.llama_library import load_library
-
-    return bool(load_library().llama_supports_gpu_offload())
-
-
-def how_to_rebuild(accelerator: Accelerator) -> str:
-    """The command that compiles llama-cpp-python for a device, in the version that is
-    installed and for the Python that runs now."""
-    from models.running.llama_library import load_library
-
-    package = "llama-cpp-python"
-    words = ["-m", "pip", "install", "--force-reinstall", "--no-cache-dir", "--no-deps"]
-    words += ["--no-binary", package, f"{package}=={load_library().__version__}"]
-    command = shlex.join([sys.executable or "python", *words])
-    return f'CMAKE_ARGS="{accelerator.build_option}" {command}'
+    return bool(_llama().llama_supports_gpu_offload())
 
 
 def describe_accelerators(settings: EngineSettings) -> str:
-    """A sentence for a person: what there is, whether it is used, and what to do."""
-    found, layers = accelerators(), layers_on_accelerator(settings)
-    names = " and ".join(one.name for one in found)
+    """A sentence for a person: which there are, whether one is used, and what to do."""
+    found, layers = _accelerators(), layers_on_accelerator(settings)
+    names = " and ".join(found)
     if build_finds_device():
         used = "no layer" if layers == 0 else f"{layers} layers"
         used = "all layers" if layers < 0 else used
@@ -104,32 +67,71 @@ def describe_accelerators(settings: EngineSettings) -> str:
         return f"{names or 'a device that llama.cpp finds'}: {used} run there{why}"
     if not found:
         return "none found (no nvidia-smi, no Apple silicon): models run on the CPU"
+    library, package = next(iter(found.values())), "llama-cpp-python"
+    words = ["-m", "pip", "install", "--force-reinstall", "--no-cache-dir", "--no-deps"]
+    words += ["--no-binary", package, f"{package}=={_llama().__version__}"]
+    command = shlex.join([sys.executable or "python", *words])
     return (
-        f"{names} is here, and llama.cpp was built without {found[0].library}, so all "
+        f"{names} is here, and llama.cpp was built without {library}, so all "
         "layers run on the CPU; rebuilt, all could run there. How much faster that is "
         "was not measured by this project: 'specsteer models check' before and after "
-        f"tells. To rebuild: {how_to_rebuild(found[0])}"
+        f'tells. To rebuild: CMAKE_ARGS="-DGGML_{library.upper()}=on" {command}'
     )
 
 
-def _nvidia_cards() -> list[str]:
-    """The names that the driver gives; empty where it does not say."""
-    cards = []
-    try:
-        for path in sorted(_NVIDIA_CARDS.iterdir())[:_MOST_CARDS]:
-            with (path / "information").open(
-                encoding="utf-8", errors="replace"
-            ) as file:
-                for line in file.read(4096).splitlines():
-                    key, _, value = line.partition(":")
-                    if key.strip() == "Model":
-                        cards.append(one_line(value.strip())[:80])
-    except OSError:
-        return cards
-    return cards
+def _accelerators() -> dict[str, str]:
+    """The devices that this machine seems to have, and the library by which llama.cpp
+    uses each; no program is started to ask."""
+    found, cards = {}, list[str]()
+    with suppress(OSError):
+        for folder in sorted(_NVIDIA_CARDS.iterdir())[:_MOST_CARDS]:
+            text = (folder / "information").read_text("utf-8", "replace")
+            cards += [one_line(name.strip())[:80] for name in _CARD.findall(text)]
+    if cards or shutil.which("nvidia-smi"):
+        named = ", ".join(cards) or "nvidia-smi is there, and names no card"
+        found[f"NVIDIA ({named})"] = "CUDA"
+    if platform.system() == "Darwin" and platform.machine() == "arm64":
+        found["Apple silicon"] = "Metal"
+    return found
+
+
+def _llama() -> Any:
+    """llama.cpp, which other engines do without."""
+    from models.running.llama_library import load_library
+
+    return load_library()
+
+
+def _read_note(name: str) -> dict[str, Any]:
+    """The facts of a note, if it is of this machine and this llama.cpp; else empty."""
+    with suppress(OSError, ValueError, LookupError, TypeError):
+        note = json.loads((machine_folder() / name).read_text())
+        if note["machine"] == _machine_and_build():
+            return dict(note["facts"])
+    return {}
+
+
+def _write_note(name: str, facts: dict[str, Any]) -> None:
+    """Keep the facts; those that cannot be kept are measured again."""
+    note = {"machine": _machine_and_build(), "facts": facts}
+    with suppress(OSError):
+        write_whole(machine_folder() / name, json.dumps(note).encode())
+
+
+def _machine_and_build() -> str:
+    """A hash of this machine and this llama.cpp."""
+    library = _llama()
+    facts = [
+        platform.node(),
+        platform.machine(),  # not `processor`, which runs a program to find out
+        str(library.llama_print_system_info()),
+        str(Path(library.__file__).stat().st_mtime_ns),
+    ]
+    return hashlib.sha256("\n".join(facts).encode()).hexdigest()
 
 
 BUFFERS_VARIABLE = "SPECSTEER_EXTRA_BUFFERS"
+_PROBE, _THREADS = "engine-probe.json", "engine-threads.json"
 _TRIAL_SECONDS = 60
 _TRIAL = "models.running.machine:trial"
 _TOLERANCE = 1.0
@@ -151,31 +153,11 @@ def probe() -> Answer:
     wish = os.environ.get(BUFFERS_VARIABLE, "").lower()
     if wish in ("on", "off"):
         return Answer(wish == "on", f"set by {BUFFERS_VARIABLE}")
-    key = machine_and_build()
-    kept = machine_folder() / "engine-probe.json"
-    with suppress(OSError, ValueError, KeyError, TypeError):
-        entry = json.loads(kept.read_text())
-        if entry["key"] == key:
-            return Answer(**entry["answer"])
+    with suppress(TypeError):
+        return Answer(**_read_note(_PROBE))
     answer = _try_in_child(locate("specialist"))
-    body = json.dumps({"key": key, "answer": asdict(answer)})
-    with suppress(OSError):  # an answer that cannot be kept is sought again
-        write_whole(kept, body.encode())
+    _write_note(_PROBE, asdict(answer))
     return answer
-
-
-def machine_and_build() -> str:
-    """A hash of what a measured fact is kept for: this machine and this llama.cpp."""
-    from models.running.llama_library import load_library  # other engines do without
-
-    library = load_library()
-    facts = [
-        platform.node(),
-        platform.machine(),  # not `processor`, which runs a program to find out
-        str(library.llama_print_system_info()),
-        str(Path(library.__file__).stat().st_mtime_ns),
-    ]
-    return hashlib.sha256("\n".join(facts).encode()).hexdigest()
 
 
 def _try_in_child(model: Path) -> Answer:
@@ -227,25 +209,25 @@ def trial() -> int:
 
 THREADS_VARIABLE = "SPECSTEER_THREADS"
 _MEASURING_SECONDS = 0.3
-"""After so long no further number of threads is tried: a model that is so slow gains by
-every core."""
+"""Afterwards no further number of threads is tried: so slow a model gains by every
+core."""
 _STEPS = 3
 _AS_FAST = 1.05
-"""Fewer threads are taken where they need no more than this much of the best time: what
-else runs here wants the cores as well."""
+"""Fewer threads are taken if they need up to this much of the best time: other programs
+want the cores as well."""
 _ALONE = 0.8
 """Share of a pass that its threads must have worked, else others had the cores: while
 they wait for each other, these threads spin."""
 _SLOWER = 1.1
-"""Where fewer threads take this much longer, even fewer are not tried."""
+"""If fewer threads take this much longer, even fewer are not tried."""
 
 Milliseconds = dict[int, float]
 """Of a step, by the number of threads."""
 
 
 def physical_cores() -> int:
-    """Cores that this process may use, of those that share their units (hyper-threads)
-    one only: a second thread on one has nothing to compute with."""
+    """Cores that this process may use, hyper-threads of one core counted once: they
+    share its units."""
     siblings = set()
     for core in os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else ():
         path = f"/sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list"
@@ -257,10 +239,10 @@ def physical_cores() -> int:
 
 
 def fit_threads(context: TextSlots, tokens: int, most: int | None = None) -> int:
-    """Set the threads of an empty context to the best number for passes of so many
-    tokens, measured if it is not known yet; that number. `most` leaves cores to another
-    model that runs beside single tokens; a prompt is read with all, as no block is
-    there to be verified before. A number that was set is left as it is.
+    """Set the threads of an empty context to the best number for passes of N tokens,
+    measured if it is unknown; returns that number. `most` leaves cores to another model
+    that runs beside single tokens; a prompt is read with all, as no block can be
+    verified before. A number in the settings stays.
 
     Raises:
         InvalidSettingsError: `SPECSTEER_THREADS` is no number of threads.
@@ -273,18 +255,19 @@ def fit_threads(context: TextSlots, tokens: int, most: int | None = None) -> int
     most = min(most or physical_cores(), physical_cores())
     known = known_times(context.model.path, tokens)
     if most > 1 and most not in known and not context.position(0):
-        known |= _measure(context, tokens, _candidates(most))
+        halves = [most >> times for times in range(most.bit_length())]
+        known |= _measure(context, tokens, halves)
         if most in known:
             _keep(context.model.path, tokens, known)
     best = best_of(known, most)
-    # A prompt is so many tokens at once that every core is worth it.
+    # A prompt has enough tokens at once for every core.
     context.use_threads(best, best if tokens > 1 else physical_cores())
     return best
 
 
 def threads_beside(specialist: Path) -> int:
-    """How many threads a server may have on the machine whose device runs this
-    specialist: the cores that are left. Raises as `fit_threads` does."""
+    """How many threads a server may have beside a device with this specialist: the
+    cores that are left. Raises as `fit_threads` does."""
     if (wished := threads_wished()) is not None:
         return wished
     own = best_of(known_times(specialist, 1), default_threads())
@@ -310,8 +293,7 @@ def describe_threads(specialist: Path, *, has_server: bool) -> str:
 
 
 def threads_wished() -> int | None:
-    """The number that `SPECSTEER_THREADS` names; raises InvalidSettingsError for none
-    that can be."""
+    """The number in `SPECSTEER_THREADS`; raises InvalidSettingsError if invalid."""
     wish = os.environ.get(THREADS_VARIABLE, "")
     if not wish:
         return None
@@ -323,8 +305,8 @@ def threads_wished() -> int | None:
 
 
 def best_of(known: Milliseconds, most: int) -> int:
-    """The fewest threads, no more than `most`, that are about as fast as any measured;
-    where none was, half of the cores at most."""
+    """The fewest threads, `most` at the most, that are about as fast as any measured;
+    half of the cores if none was."""
     times = {count: spent for count, spent in known.items() if count <= most}
     if not times:
         return min(most, default_threads())
@@ -333,26 +315,18 @@ def best_of(known: Milliseconds, most: int) -> int:
 
 
 def known_times(model: Path, tokens: int) -> Milliseconds:
-    """What was measured of a model's passes of so many tokens on this machine; empty
-    where nothing was."""
-    with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
-        kept = _read()[_name(model, tokens)]
+    """The measured times of a model's passes of N tokens on this machine; empty if
+    there are none."""
+    with suppress(OSError, ValueError, LookupError, TypeError, AttributeError):
+        kept = _read_note(_THREADS)[_name(model, tokens)]
         return {int(count): float(spent) for count, spent in kept.items()}
     return {}
 
 
-def _candidates(most: int) -> list[int]:
-    """Numbers of threads that may be best: all, half of them, and so on."""
-    counts = [most]
-    while counts[-1] > 1:
-        counts.append(counts[-1] // 2)
-    return counts
-
-
 def _measure(context: TextSlots, tokens: int, counts: list[int]) -> Milliseconds:
-    """The times of these numbers of threads, the largest first, as far as time and
-    sense allow; empty where other programs wanted the cores too. The context is empty
-    again afterwards."""
+    """The times of these numbers of threads, the largest first, as far as there is
+    time; empty if other programs wanted the cores too. The context is empty again
+    afterwards."""
     sequence, token_ids = context.sequence(), list(range(tokens))
     began, found = time.perf_counter(), Milliseconds()
     for count in counts:
@@ -380,28 +354,8 @@ def _measure(context: TextSlots, tokens: int, counts: list[int]) -> Milliseconds
 
 
 def _keep(model: Path, tokens: int, known: Milliseconds) -> None:
-    """Add to the note what was measured; one that cannot be kept is measured again."""
-    try:
-        entries = _read()
-    except (OSError, ValueError, KeyError, TypeError):
-        entries = {}
-    entries[_name(model, tokens)] = {str(count): known[count] for count in known}
-    body = {"machine": machine_and_build(), "milliseconds": entries}
-    with suppress(OSError):
-        write_whole(_path(), json.dumps(body).encode())
-
-
-def _read() -> dict[str, dict[str, float]]:
-    """The entries of the note; raises KeyError where it is of another machine."""
-    body = json.loads(_path().read_text())
-    if body["machine"] != machine_and_build():
-        raise KeyError("machine")
-    entries: dict[str, dict[str, float]] = body["milliseconds"]
-    return entries
-
-
-def _path() -> Path:
-    return machine_folder() / "engine-threads.json"
+    entry = {_name(model, tokens): {str(count): known[count] for count in known}}
+    _write_note(_THREADS, _read_note(_THREADS) | entry)
 
 
 def _name(model: Path, tokens: int) -> str:

@@ -108,7 +108,7 @@ def test_a_trial_runs_in_a_child_and_its_answer_is_kept(home, monkeypatch):
     """Once per machine and build."""
     answer = accelerators.probe()
     kept = json.loads((home / "engine-probe.json").read_text())
-    assert kept["answer"] == {"works": answer.works, "reason": answer.reason}
+    assert kept["facts"] == {"works": answer.works, "reason": answer.reason}
     accelerators.probe.cache_clear()
     monkeypatch.setattr(
         accelerators, "_try_in_child", lambda _: pytest.fail("tried again")
@@ -119,7 +119,7 @@ def test_a_trial_runs_in_a_child_and_its_answer_is_kept(home, monkeypatch):
 def test_another_build_is_tried_anew(home, monkeypatch):
     """A kept answer of another machine or build does not count."""
     (home / "engine-probe.json").write_text(
-        json.dumps({"key": "other", "answer": {"works": True, "reason": "old"}})
+        json.dumps({"machine": "other", "facts": {"works": True, "reason": "old"}})
     )
     monkeypatch.setattr(accelerators, "_try_in_child", lambda _: Answer(False, "new"))
     assert accelerators.probe() == Answer(False, "new")

@@ -95,9 +95,7 @@ def test_a_context_with_a_text_is_not_used_for_measuring(context, monkeypatch):
     assert context.position(0) == 2
 
 
-@pytest.mark.parametrize(
-    "note", ["{", "[]", '{"machine": "other", "milliseconds": {}}', "{}"]
-)
+@pytest.mark.parametrize("note", ["{", "[]", '{"machine": "other", "facts": {}}', "{}"])
 def test_a_note_that_is_not_of_this_machine_is_written_anew(
     home, context, monkeypatch, note
 ):
