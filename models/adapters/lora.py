@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,11 +53,8 @@ class AdapterRecipe:
     """Of the model's weights while they are read: `float32` or `bfloat16`."""
 
     def __post_init__(self) -> None:
-        for name, value, highest in (
-            ("rank", self.rank, 512),
-            ("passes", self.passes, 1000),
-            ("batch", self.batch, 1024),
-        ):
+        for name, highest in (("rank", 512), ("passes", 1000), ("batch", 1024)):
+            value = getattr(self, name)
             if not 1 <= value <= highest:
                 raise InvalidSettingsError(
                     f"{name} must lie between 1 and {highest}, not {value}"
@@ -123,47 +120,33 @@ class Lora:
 
 def gguf_name(module: str) -> str | None:
     """llama.cpp's name for the weight of a module such as
-    `model.layers.0.self_attn.q_proj`; None where it is no matrix of a layer."""
+    `model.layers.0.self_attn.q_proj`; None if it is no matrix of a layer."""
     match = _HUGGING_FACE.fullmatch(module)
     return match and f"blk.{int(match[1])}.{_OURS[match[2]]}.weight"
 
 
 def module_name(weight: str) -> str | None:
-    """The module of a weight by llama.cpp's name such as `blk.0.attn_q.weight`; None
-    where it is no matrix of a layer."""
+    """The module of a weight by llama.cpp's name such as `blk.0.attn_q.weight`; None if
+    it is no matrix of a layer."""
     match = _GGUF.fullmatch(weight)
     return match and f"model.layers.{int(match[1])}.{_PARTS[match[2]]}"
 
 
-def permuted(weight: str, b: Matrix, architecture: str, heads: Heads) -> Matrix:
-    """B (out, rank) of a weight by llama.cpp's name, its rows in llama.cpp's order.
+def permuted(
+    weight: str, b: Matrix, architecture: str, heads: Heads, *, back: bool = False
+) -> Matrix:
+    """B (out, rank) of a weight by llama.cpp's name, its rows in llama.cpp's order, or
+    `back` from there in Hugging Face's.
 
     Source: `permute` in llama.cpp's convert_hf_to_gguf.py.
     """
-    count = _rotated(weight, architecture, heads)
-    if not count:
+    of_key = weight.endswith(".attn_k.weight")
+    if architecture != "llama" or not (of_key or weight.endswith(".attn_q.weight")):
         return b
-    halves = b.reshape(count, 2, len(b) // count // 2, -1)
-    return np.ascontiguousarray(halves.swapaxes(1, 2).reshape(b.shape))
-
-
-def unpermuted(weight: str, b: Matrix, architecture: str, heads: Heads) -> Matrix:
-    """B (out, rank) in Hugging Face's order of rows: undoes `permuted`."""
-    count = _rotated(weight, architecture, heads)
-    if not count:
-        return b
-    pairs = b.reshape(count, len(b) // count // 2, 2, -1)
-    return np.ascontiguousarray(pairs.swapaxes(1, 2).reshape(b.shape))
-
-
-def _rotated(weight: str, architecture: str, heads: Heads) -> int:
-    """How many heads the rows of a weight belong to, if they are in another order; 0 if
-    they are not."""
-    if architecture != "llama":
-        return 0
-    if weight.endswith(".attn_q.weight"):
-        return heads.query
-    return heads.key if weight.endswith(".attn_k.weight") else 0
+    count = heads.key if of_key else heads.query
+    half = len(b) // count // 2
+    parts = b.reshape(count, half, 2, -1) if back else b.reshape(count, 2, half, -1)
+    return np.ascontiguousarray(parts.swapaxes(1, 2).reshape(b.shape))
 
 
 _NUMBERS: dict[int, np.dtype[Any]] = {
@@ -182,12 +165,12 @@ _LARGEST = 4 << 30
 
 @dataclass(frozen=True, slots=True)
 class LoraFile:
-    """What a LoRA's file says before its numbers are read."""
+    """A LoRA's file without its numbers."""
 
     path: Path
     architecture: str
     alpha: float
-    """0 where the file leaves the strength to the scale alone."""
+    """0 if the file leaves the strength to the scale alone."""
     pairs: Mapping[str, tuple[TensorInfo, TensorInfo]]
     """A (in, rank) and B (rank, out), in ggml's order, by the weight they change."""
 
@@ -198,7 +181,7 @@ class LoraFile:
 
 
 def read_file(path: Path) -> LoraFile:
-    """What the LoRA at `path` changes, checked as far as the file itself tells.
+    """Read the layout of the LoRA at `path`, and check it.
 
     Raises:
         ModelNotFoundError: there is no such file.
@@ -231,18 +214,24 @@ def read_file(path: Path) -> LoraFile:
     return LoraFile(path, architecture, float(alpha), _pairs(path, layout))
 
 
+def check_architecture(lora: LoraFile, theirs: str, name: str) -> None:
+    """Raise ModelError if a LoRA was made for another architecture than the model of
+    that name has."""
+    if lora.architecture != theirs:
+        raise ModelError(
+            f"{lora.path} was made for a model of the architecture "
+            f"'{one_line(lora.architecture)[:40]}', and {name} is of "
+            f"'{one_line(theirs)[:40]}': train one for this model; --lora off writes "
+            "without"
+        )
+
+
 def check_fits(lora: LoraFile, model: GGUFLayout, name: str) -> None:
     """Raise ModelError unless a LoRA changes matrices that the model of that name has.
 
     llama.cpp would load some that do not fit, and end the process when it computes.
     """
-    theirs = str(model.values.get("general.architecture", ""))
-    if lora.architecture != theirs:
-        raise ModelError(
-            f"{lora.path} was made for a model of the architecture "
-            f"'{one_line(lora.architecture)[:40]}', and {name} is of '{theirs}': train "
-            "one for this model; --lora off writes without"
-        )
+    check_architecture(lora, str(model.values.get("general.architecture", "")), name)
     for weight, (a, b) in lora.pairs.items():
         matrix = model.tensors.get(weight)
         if matrix is None or matrix.shape != (a.shape[0], b.shape[1]):
@@ -254,11 +243,11 @@ def check_fits(lora: LoraFile, model: GGUFLayout, name: str) -> None:
 
 
 def read_lora(path: Path, heads: Heads | None = None) -> Lora:
-    """The LoRA at `path` with its numbers, in Hugging Face's order of rows where the
+    """The LoRA at `path` with its numbers, in Hugging Face's order of rows if the
     model's heads are given.
 
     Raises:
-        ModelError: as `read_file`; or a number is none, or changes no layer's matrix.
+        ModelError: as `read_file`; or a number is invalid, or it changes other weights.
     """
     file = read_file(path)
     matrices: dict[str, tuple[Matrix, Matrix]] = {}
@@ -270,27 +259,22 @@ def read_lora(path: Path, heads: Heads | None = None) -> Lora:
             module = module_name(weight)
             if module is None:
                 raise ModelError(f"{path} changes '{one_line(weight)}': not known here")
-            a, b = (_numbers(source, tensor) for tensor in pair)
-            if not (np.isfinite(a).all() and np.isfinite(b).all()):
-                raise ModelError(f"{path} is damaged: it holds what is no number")
+            a, b = (_numbers(path, source, tensor) for tensor in pair)
             if heads is not None:
                 count = heads.query if "attn_q" in weight else heads.key
                 if len(b) % (2 * count) and file.architecture == "llama":
                     raise ModelError(f"{path} does not fit the heads of this model")
-                b = unpermuted(weight, b, file.architecture, heads)
+                b = permuted(weight, b, file.architecture, heads, back=True)
             matrices[module] = a, b
     return Lora(file.alpha or float(file.rank), file.rank, matrices)
 
 
 def check_numbers(file: LoraFile) -> None:
-    """Raise ModelError where a LoRA holds what is no number."""
+    """Raise ModelError if a number of a LoRA is not finite."""
     with file.path.open("rb") as source:
         for pair in file.pairs.values():
             for tensor in pair:
-                if not np.isfinite(_numbers(source, tensor)).all():
-                    raise ModelError(
-                        f"{file.path} is damaged: it holds what is no number"
-                    )
+                _numbers(file.path, source, tensor)
 
 
 def write_lora(
@@ -322,8 +306,8 @@ def write_lora(
 
 
 def _pairs(path: Path, layout: GGUFLayout) -> dict[str, tuple[TensorInfo, TensorInfo]]:
-    """A and B of each weight; raises ModelError for whatever is not both, two matrices
-    that fit together, of numbers, within the file."""
+    """A and B of each weight; raises ModelError unless all tensors are such pairs of
+    matrices that fit together, within the file."""
     found: dict[str, dict[str, TensorInfo]] = {}
     held = 0
     for name, tensor in layout.tensors.items():
@@ -360,8 +344,8 @@ def _pairs(path: Path, layout: GGUFLayout) -> dict[str, tuple[TensorInfo, Tensor
     return pairs
 
 
-def _numbers(source: Any, tensor: TensorInfo) -> Matrix:
-    """A tensor's numbers (rows, columns)."""
+def _numbers(path: Path, source: IO[bytes], tensor: TensorInfo) -> Matrix:
+    """A tensor's numbers (rows, columns); raises ModelError if one is not finite."""
     columns, rows = tensor.shape
     kind = _NUMBERS[tensor.kind]
     source.seek(tensor.offset)
@@ -369,4 +353,6 @@ def _numbers(source: Any, tensor: TensorInfo) -> Matrix:
     if tensor.kind == _BFLOAT16:
         data = (data.astype(np.uint32) << 16).view(np.float32)
     numbers: Matrix = data.astype(np.float32).reshape(rows, columns)
+    if not np.isfinite(numbers).all():
+        raise ModelError(f"{path} is damaged: it holds what is no number")
     return numbers

@@ -18,7 +18,14 @@ import torch
 
 from decoding_core.errors import ModelError
 from decoding_core.foreign_text import one_line
-from models.adapters.lora import ARCHITECTURES, Heads, Lora, read_file, read_lora
+from models.adapters.lora import (
+    ARCHITECTURES,
+    Heads,
+    Lora,
+    check_architecture,
+    read_file,
+    read_lora,
+)
 from models.running.settings import PersonalAdapter
 
 CONFIG = "adapter_config.json"
@@ -38,7 +45,7 @@ _PLAIN: dict[str, tuple[Any, ...]] = {
     "layer_replication": (None, []),
     "trainable_token_indices": (None, [], {}),
 }
-"""What a plain LoRA says, where it says anything: it changes matrices and nothing else,
+"""The values of a plain LoRA, if it names them: it changes matrices and nothing else,
 all with one rank and one strength."""
 
 
@@ -103,7 +110,7 @@ class TorchLora:
         Raises:
             ModelError: the adapter is missing, damaged or made for another model.
         """
-        lora = _read(network, adapter)
+        lora = _read(network, adapter, name)
         self._now = threading.local()
         self._hooks = []
         modules = dict(network.named_modules())
@@ -149,21 +156,13 @@ class TorchLora:
         return added
 
 
-def _read(network: Any, adapter: PersonalAdapter) -> Lora:
+def _read(network: Any, adapter: PersonalAdapter, name: str) -> Lora:
     """The LoRA of a file or folder, in the order of rows of torch's matrices."""
     if adapter.path.is_dir() and (adapter.path / CONFIG).is_file():
         return read_peft(adapter.path)
-    config = network.config.get_text_config()
-    theirs = ARCHITECTURES.get(str(config.model_type), "")
-    path: Path = adapter.file
-    file = read_file(path)
-    if file.architecture != theirs:
-        raise ModelError(
-            f"{path} was made for a model of the architecture "
-            f"'{one_line(file.architecture)[:40]}', and this one is of "
-            f"'{one_line(str(config.model_type))}': train one for this model; "
-            "--lora off writes without"
-        )
+    config, path = network.config.get_text_config(), adapter.file
+    theirs = ARCHITECTURES.get(config.model_type, str(config.model_type))
+    check_architecture(read_file(path), theirs, name)
     return read_lora(
         path, Heads(config.num_attention_heads, config.num_key_value_heads)
     )

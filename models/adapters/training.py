@@ -44,6 +44,7 @@ from models.adapters.lora import (
     Lesson,
     Lora,
 )
+from models.engines.transformers import device_of, from_files
 
 _CLIP = 1.0
 _WARM_UP = 5
@@ -65,12 +66,13 @@ class AdapterTraining:
         threads: int = 1,
         stop: threading.Event | None = None,
     ) -> None:
-        """Load the model, a GGUF file or a folder, and go on from `checkpoint` if it is
-        there. `device` is one of torch's, or `auto`.
+        """Load the model, a GGUF file or a folder, and go on from `checkpoint` if it
+        exists.
 
         Raises:
-            ModelError: the model cannot be trained, or the checkpoint is no whole one.
-            InvalidSettingsError: the checkpoint is one of other texts or settings.
+            ModelError: the model cannot be trained, or the checkpoint is damaged.
+            InvalidSettingsError: the checkpoint is one of other texts or settings, or
+                there is no such device here.
         """
         torch.set_num_threads(threads)
         self.recipe = recipe
@@ -78,12 +80,13 @@ class AdapterTraining:
         self.seconds = 0.0
         """Spent on learning, over all sittings."""
         self.kept: dict[str, Any] = {}
-        """What whoever trains wants in the checkpoint too: JSON."""
+        """What the caller keeps in the checkpoint too: JSON."""
         self._lessons = lessons
         self._checkpoint = checkpoint
         self._stop = stop or threading.Event()
-        self._device = _device(device)
-        network = _load(model, recipe.precision)
+        self._device = device_of(device)
+        kind = transformers.AutoModelForCausalLM
+        network = from_files(kind, model, dtype=getattr(torch, recipe.precision))
         self.architecture = _architecture(network, model)
         self.heads = Heads(
             network.config.num_attention_heads, network.config.num_key_value_heads
@@ -118,11 +121,11 @@ class AdapterTraining:
         return self.step >= self.steps
 
     def advance(self) -> float:
-        """One step; its loss, in nats a token.
+        """Take one step; returns its loss, in nats a token.
 
         Raises:
             StoppedError: the person stopped; the training is as before the step.
-            ModelError: the loss is no number; nothing was learnt from it.
+            ModelError: the loss is not finite; nothing was learnt from it.
         """
         began = time.monotonic()
         batch = self._batch()
@@ -151,8 +154,7 @@ class AdapterTraining:
         return nats / count
 
     def nats(self, prompt: Ids, text: Ids) -> float:
-        """What a text costs after a prompt with what is learnt so far; raises
-        StoppedError."""
+        """The cost of a text after a prompt so far, in nats; raises StoppedError."""
         if self._stop.is_set():
             raise StoppedError("stopped while measuring")
         with torch.no_grad():
@@ -200,7 +202,7 @@ class AdapterTraining:
         return chosen
 
     def _nats(self, prompt: Ids, text: Ids) -> Any:
-        """The cost of a text after a prompt, as torch has it."""
+        """As `nats`, with a gradient."""
         ids = torch.tensor([[*prompt, *text]], device=self._device)
         rows = self._network(
             input_ids=ids, logits_to_keep=len(text) + 1, use_cache=False
@@ -209,7 +211,7 @@ class AdapterTraining:
         return torch.nn.functional.cross_entropy(rows.float(), wanted, reduction="sum")
 
     def _fingerprinted(self, model: Path) -> str:
-        """Tells trainings apart that cannot go on from each other's checkpoint."""
+        """A hash of what a checkpoint must agree with."""
         sha = hashlib.sha256(json.dumps(asdict(self.recipe)).encode())
         weights = model if model.is_file() else model / "config.json"
         sha.update(f"{weights.name} {weights.stat().st_size}".encode())
@@ -240,49 +242,9 @@ class AdapterTraining:
         self.kept = json.loads(state["kept"])
 
 
-def _device(name: str) -> Any:
-    """One of torch's devices; raises InvalidSettingsError for none that is there."""
-    if name == "auto":
-        if torch.cuda.is_available():
-            name = "cuda"
-        else:
-            name = "mps" if torch.backends.mps.is_available() else "cpu"
-    try:
-        device = torch.device(name)
-        torch.zeros(1, device=device)
-    except (RuntimeError, AssertionError) as error:
-        raise InvalidSettingsError(
-            f"there is no device '{name}' here; cpu is always there"
-        ) from error
-    return device
-
-
-def _load(model: Path, precision: str) -> Any:
-    """The model as torch has it, to be read and not to be changed."""
-    kind = getattr(torch, precision)
-    transformers.utils.logging.disable_progress_bar()
-    where: dict[str, Any] = {"pretrained_model_name_or_path": str(model)}
-    if model.is_file():
-        where = {
-            "pretrained_model_name_or_path": str(model.parent),
-            "gguf_file": model.name,
-        }
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return transformers.AutoModelForCausalLM.from_pretrained(
-                **where, dtype=kind, local_files_only=True, trust_remote_code=False
-            )
-    except (OSError, ValueError, KeyError, NotImplementedError) as error:
-        raise ModelError(
-            f"transformers cannot read {model}, so nothing can be trained on it: "
-            f"{error}"
-        ) from error
-
-
 def _architecture(network: Any, model: Path) -> str:
-    """llama.cpp's name of the network's architecture; raises ModelError where none of
-    its matrices has a name there."""
+    """llama.cpp's name of the network's architecture; raises ModelError if its
+    matrices have no names there."""
     kind = str(network.config.model_type)
     if kind not in ARCHITECTURES:
         raise ModelError(

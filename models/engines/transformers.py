@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -350,25 +351,14 @@ class TransformersModel(Model):
                 "exact decoding is offered by the engine llama_cpp alone; leave it out"
             )
         self.path, self.settings = path, settings
-        self.device = _device(settings.device)
+        self.device = device_of(settings.device)
         wanted = settings.precision
         if wanted == "auto":
             wanted = "float32" if self.device == "cpu" else "bfloat16"
-        # Left to itself, the library asks at the terminal if it may run a model's code.
-        place: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-        if path.is_file():
-            place |= {"gguf_file": path.name}
-        folder = path.parent if path.is_file() else path
-        transformers.logging.set_verbosity_error()
-        transformers.logging.disable_progress_bar()
-        try:
-            tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **place)
-            weights = transformers.AutoModelForCausalLM.from_pretrained(
-                folder, dtype=getattr(torch, wanted), **place
-            )
-        except Exception as error:  # a foreign file can make it raise anything
-            why = one_line(str(error) or type(error).__name__)[:_LONGEST_REASON]
-            raise ModelError(f"transformers cannot load {path}: {why}") from error
+        tokenizer = from_files(transformers.AutoTokenizer, path)
+        weights = from_files(
+            transformers.AutoModelForCausalLM, path, dtype=getattr(torch, wanted)
+        )
         if stop is not None and stop.is_set():
             raise StoppedError("stopped while the model was loading")
         self.weights: Any = weights.to(self.device).eval()
@@ -490,8 +480,29 @@ def _numbers(values: Any) -> Floats:
     return np.asarray(values.cpu().numpy(), np.float64)
 
 
-def _device(wanted: str) -> str:
-    """Where to compute; raises InvalidSettingsError where that is not here."""
+def from_files(kind: Any, path: Path, **how: Any) -> Any:
+    """What a class of transformers makes of a model's folder or GGUF file; nothing is
+    fetched, and no code of it is run. Raises ModelError if that fails."""
+    if path.is_file():
+        how["gguf_file"] = path.name
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return kind.from_pretrained(
+                path.parent if path.is_file() else path,
+                local_files_only=True,
+                trust_remote_code=False,  # else it asks at the terminal
+                **how,
+            )
+    except Exception as error:  # a foreign file can make it raise anything
+        why = one_line(str(error) or type(error).__name__)[:_LONGEST_REASON]
+        raise ModelError(f"transformers cannot load {path}: {why}") from error
+
+
+def device_of(wanted: str) -> str:
+    """Where to compute; raises InvalidSettingsError if this machine lacks it."""
     there = {
         "cuda": torch.cuda.is_available(),
         "mps": torch.backends.mps.is_available(),
@@ -499,7 +510,7 @@ def _device(wanted: str) -> str:
     }
     if wanted == "auto":
         return next(name for name, usable in there.items() if usable)
-    if not there[wanted]:
+    if not there.get(wanted):
         raise InvalidSettingsError(
             f"this machine has no {wanted} that torch can use; choose device 'auto'"
         )
