@@ -5,8 +5,7 @@
     adapters/NAME/training.pt    how far an unfinished training has come
 
 An adapter may hold what stands in the texts it was trained on, so it is for its owner's
-eyes alone, and names them: by their numbers in the store, and by a keyed hash of each
-that tells nothing to who does not have the text.
+eyes alone, and names them by their numbers in the store and a keyed hash of each.
 """
 
 from __future__ import annotations
@@ -15,9 +14,7 @@ import hashlib
 import json
 import os
 import re
-import secrets
 import shutil
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -51,7 +48,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class AdapterRecord:
-    """What is kept about an adapter beside its weights."""
+    """The record of an adapter, kept beside its weights."""
 
     created: str
     """When its training began, in ISO 8601, UTC."""
@@ -67,7 +64,7 @@ class AdapterRecord:
     texts: Mapping[int, str]
     """The hash of each text it was trained on, by its number in the store."""
     forgotten: int = 0
-    """How many of its texts were forgotten since, and are named no more."""
+    """How many of its texts were forgotten since."""
     held_out: int = 0
     """How many texts were held out."""
     scores: Mapping[str, Score] = field(default_factory=dict)
@@ -82,8 +79,8 @@ class AdapterRecord:
         return len(self.texts) + self.forgotten
 
     def holds(self, forgotten: Mapping[int, str], store: str) -> list[int]:
-        """Numbers of its texts that are among these texts of a store, by number, or
-        that say the same."""
+        """Numbers of its texts that are among these texts of a store, given by number,
+        or equal one of them."""
         said = {text_hash(self.key, text) for text in forgotten.values() if text}
         numbers = forgotten.keys() if store == self.store else ()
         return [i for i, one in self.texts.items() if i in numbers or one in said]
@@ -133,15 +130,11 @@ class KeptAdapter:
 
 @contextmanager
 def training_alone(adapter: KeptAdapter) -> Iterator[None]:
-    """Hold the folder of an adapter while it is trained; the system lets go of it when
-    the process ends, however that happens. Raises InvalidSettingsError if another
-    process trains it."""
+    """Lock the folder of an adapter while it is trained. Raises InvalidSettingsError if
+    another process trains it."""
     made = not adapter.folder.is_dir()
     make_folder(adapter.folder)
     try:
-        if sys.platform == "win32":  # a folder cannot be held there
-            yield
-            return
         handle = os.open(adapter.folder, os.O_RDONLY)
         try:
             try:
@@ -165,8 +158,8 @@ def adapters_folder() -> Path:
 
 
 def named(name: str) -> KeptAdapter:
-    """The adapter of that name, which need not be there. Raises InvalidSettingsError if
-    it is no name."""
+    """The adapter of that name, which may be absent. Raises InvalidSettingsError for an
+    invalid name."""
     if not _NAME.fullmatch(name) or name == OFF:
         raise InvalidSettingsError(
             f"an adapter's name has letters, digits, '-', '_' and '.', not "
@@ -193,9 +186,9 @@ def kept_at(path: Path) -> KeptAdapter | None:
 
 
 def wanted(words: str) -> Path | None:
-    """The adapter that a person names: one kept here by its name, a GGUF file or a
-    folder of peft's by its path; None for `off` or nothing. Raises InvalidSettingsError
-    if there is none."""
+    """The adapter that a person names: a kept one by its name, a GGUF file or a folder
+    of peft's by its path; None for `off` or nothing. Raises InvalidSettingsError if it
+    is absent or not finished."""
     if words in ("", OFF):
         return None
     if _NAME.fullmatch(words):
@@ -218,38 +211,31 @@ def wanted(words: str) -> Path | None:
 
 def that_may_hold(
     forgotten: Mapping[int, str], store: str
-) -> list[tuple[KeptAdapter, list[int]]]:
+) -> Iterator[tuple[KeptAdapter, list[int]]]:
     """The adapters that were trained on one of these texts of a store, given by number,
-    each with the numbers of such texts in it; also those of which nothing is known."""
-    found = []
+    each with the numbers of such texts in it; also adapters that cannot be read."""
     for one in kept_adapters():
         held = [] if one.about is None else one.about.holds(forgotten, store)
         if held or one.about is None:
-            found.append((one, held))
-    return found
+            yield one, held
 
 
 def without(about: AdapterRecord, numbers: Iterable[int]) -> AdapterRecord:
-    """What is kept when texts are forgotten: how many they were, and no hash."""
+    """The record after texts are forgotten: their number stays, their hashes go."""
     gone = set(numbers)
     left = {i: one for i, one in about.texts.items() if i not in gone}
     count = about.forgotten + len(about.texts) - len(left)
     return replace(about, texts=left, forgotten=count)
 
 
-def new_key() -> str:
-    """A key for the hashes of one adapter."""
-    return secrets.token_hex(16)
-
-
 def text_hash(key: str, text: str) -> str:
-    """What stands for a text, in hexadecimal."""
+    """The keyed hash of a text, in hexadecimal."""
     words = text.encode("utf-8", "surrogatepass")
     return hashlib.blake2b(words, key=bytes.fromhex(key), digest_size=16).hexdigest()
 
 
 def _read(path: Path) -> AdapterRecord | None:
-    """What is kept about an adapter; None if it cannot be read."""
+    """The record in a file; None if it cannot be read."""
     try:
         body = json.loads(path.read_text(encoding="utf-8"))
         texts = {int(number): str(one) for number, one in body["texts"].items()}

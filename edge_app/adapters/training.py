@@ -16,13 +16,14 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from random import Random
+from secrets import token_hex
 from typing import Any, Literal
 
 import numpy as np
 
 from base.extras import how_to_add
 from decoding_core.errors import ContextFullError, InvalidSettingsError, StoppedError
-from edge_app.adapters.kept import AdapterRecord, KeptAdapter, Score, new_key, text_hash
+from edge_app.adapters.kept import AdapterRecord, KeptAdapter, Score, text_hash
 from edge_app.evaluation.cases import FEWEST_WORDS, Case, CasesError, case_of
 from edge_app.evaluation.figures import Resamples
 from edge_app.evaluation.pair import end_of_turn
@@ -46,6 +47,13 @@ FEWEST = 8
 
 HoldOut = Literal["time", "random"]
 """Hold out the newest texts, or some by chance."""
+TrainedWith = Literal["request", "passages", "both"]
+"""What stands before a text that is learnt: the request alone, the request with
+retrieved passages, or the one and the other in turn."""
+_SAVED_EVERY = 20.0
+"""Seconds of learning that a power cut may cost."""
+_MARGIN = 32
+"""Tokens of a context that are kept free."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +76,11 @@ def divided(
     seed: int = 0,
 ) -> DividedTexts:
     """The newest `texts` of a store to learn from, and those to measure with: at most
-    `held_out`, never more than a fifth. `only` are the numbers of the texts that may be
-    used; None: all.
+    `held_out`, never more than a fifth. `only` are the numbers of usable texts; None:
+    all. Raises CasesError if there are too few.
 
-    A text that says nearly the same as one that is learnt is not held out: it would be
-    predicted from itself. No held-out text is ever read while learning, as a retrieved
-    passage neither.
-
-    Raises:
-        CasesError: there are too few texts.
+    A text that says nearly the same as a learnt one is not held out: it would be
+    predicted from itself. No held-out text is a retrieved passage of a learnt one.
     """
     entries = [
         entry
@@ -100,7 +104,7 @@ def divided(
     runs = {entry.id: shingles(entry.terms) for entry in newest}
 
     def others(entry: Entry) -> list[Entry]:
-        """The learnt texts that do not hold most of this one already."""
+        """The learnt texts that do not hold most of this one."""
         own = runs[entry.id]
         return [
             other
@@ -129,20 +133,9 @@ def divided(
         return [case for case in made if case is not None]
 
     found = cases(learnt)
-    whole = {}
-    for number in (int(case.name) for case in found):
-        passage = store.passage(number)
-        whole[number] = "" if passage is None else passage.text
+    passages = {int(case.name): store.passage(int(case.name)) for case in found}
+    whole = {number: one.text if one else "" for number, one in passages.items()}
     return DividedTexts(found, cases(measured), whole)
-
-
-TrainedWith = Literal["request", "passages", "both"]
-"""What stands before a text that is learnt: the request alone, the request with
-retrieved passages, or the one and the other in turn."""
-_SAVED_EVERY = 20.0
-"""Seconds of learning that a power cut may cost."""
-_MARGIN = 32
-"""Tokens of a context that are kept free."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,8 +215,8 @@ def train_adapter(
     progress: Callable[[int, int], None],
     stop: threading.Event,
 ) -> KeptAdapter:
-    """Train an adapter, going on with an unfinished one. `notice` is called
-    with sentences, `progress` with steps done and in all.
+    """Train an adapter, or go on with an unfinished one. `notice` gets sentences,
+    `progress` the steps done and in all.
 
     Raises:
         StoppedError: the person stopped; what was learnt is saved.
@@ -232,7 +225,7 @@ def train_adapter(
     """
     about = adapter.about
     if about is None or not adapter.checkpoint.exists():
-        key = new_key()
+        key = token_hex(16)
         about = AdapterRecord(
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             specialist=plan.specialist.name,

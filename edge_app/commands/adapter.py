@@ -11,18 +11,18 @@ import click
 
 from decoding_core.errors import InvalidSettingsError, StoppedError
 from decoding_core.foreign_text import one_line
-from edge_app.adapters.kept import (
-    OFF,
-    AdapterRecord,
-    KeptAdapter,
-    Score,
-    kept_adapters,
-    named,
-    training_alone,
-)
+from edge_app.adapters import kept
+from edge_app.adapters.kept import KeptAdapter, Score
 from edge_app.commands import options
-from edge_app.commands.options import assume_yes, confirmed, filtering
-from edge_app.commands.terminal import STOPPED, Progress, echo_json, note, stoppable
+from edge_app.commands.options import assume_yes, confirmed, shown_option
+from edge_app.commands.terminal import (
+    STOPPED,
+    Progress,
+    counted,
+    echo_json,
+    note,
+    stoppable,
+)
 from edge_app.config.settings import read_settings, sample_store_path, store_path
 from models.command_line import Group
 from personal_store import Store
@@ -50,60 +50,45 @@ def adapter_command() -> None:
 @adapter_command.command("train")
 @click.option("--name", help=f"What to call it. {_NAME}; {_SAMPLE} with --sample")
 @options.sample
-@click.option(
+@shown_option(
     "--texts",
     type=click.IntRange(1),
     default=500,
-    show_default=True,
     help="How many to learn at most: the newest.",
 )
-@click.option(
-    "--passes",
-    type=int,
-    default=5,
-    show_default=True,
-    help="How often each text is read.",
-)
-@click.option(
-    "--rank", type=int, default=8, show_default=True, help="How much it can hold."
-)
-@click.option(
+@shown_option("--passes", type=int, default=5, help="How often each text is read.")
+@shown_option("--rank", type=int, default=8, help="How much it can hold.")
+@shown_option(
     "--reads",
     type=click.Choice(["request", "passages", "both"]),
     default="both",
-    show_default=True,
     help="What stands before a text while it is learnt: the request, retrieved "
     "passages too (RAFT), or both in turn.",
 )
 @click.option("--device", help="Where it learns: cpu, cuda, mps, auto. auto")
 @click.option("--fresh", is_flag=True, help="Delete the one of that name, begin anew.")
-@filtering
-@click.option(
+@options.filtering
+@shown_option(
     "--held-out",
     type=click.IntRange(1),
     default=30,
-    show_default=True,
     help="How many to measure with at most; never more than a fifth.",
 )
-@click.option(
+@shown_option(
     "--hold-out",
     "by",
     type=click.Choice(["time", "random"]),
     default="time",
-    show_default=True,
     help="Measure with the newest texts, or with some by chance.",
 )
-@click.option(
-    "--rate", type=float, default=1e-3, show_default=True, help="How fast it learns."
-)
-@click.option(
+@shown_option("--rate", type=float, default=1e-3, help="How fast it learns.")
+@shown_option(
     "--max-tokens",
     type=click.IntRange(1, 4096),
     default=400,
-    show_default=True,
     help="Where a longer text is cut.",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@shown_option("--seed", type=click.IntRange(0), default=0)
 @click.option(
     "--precision",
     type=click.Choice(["float32", "bfloat16"]),
@@ -135,10 +120,10 @@ def train_command(**chosen: Any) -> None:
     from models.adapters.lora import AdapterRecipe
 
     settings = read_settings()
-    adapter = named(chosen["name"] or (_SAMPLE if chosen["sample"] else _NAME))
+    adapter = kept.named(chosen["name"] or (_SAMPLE if chosen["sample"] else _NAME))
     check_extra()
     config = service_config(
-        settings, server="", specialist=chosen["specialist"], lora=OFF
+        settings, server="", specialist=chosen["specialist"], lora=kept.OFF
     )
     usual = "float32" if settings.precision == "auto" else settings.precision
     plan = TrainingPlan(
@@ -160,7 +145,7 @@ def train_command(**chosen: Any) -> None:
     path = sample_store_path() if chosen["sample"] else store_path()
     with ExitStack() as opened:
         stop = opened.enter_context(stoppable())
-        opened.enter_context(training_alone(adapter))
+        opened.enter_context(kept.training_alone(adapter))
         if chosen["fresh"]:
             adapter = adapter.emptied()
         elif adapter.usable:
@@ -207,15 +192,14 @@ def train_command(**chosen: Any) -> None:
 @options.json_lines
 def list_command(as_json: bool) -> None:
     """List your adapters, and trainings that are not finished."""
-    found = kept_adapters()
-    if as_json:
-        for one in found:
-            echo_json(_as_object(one))
-        return
-    if not found:
-        note("there are none; 'specsteer lab adapter train' makes one")
+    found = kept.kept_adapters()
     for one in found:
-        click.echo(f"{one.name}: {_in_a_line(one)}")
+        if as_json:
+            echo_json(_as_object(one))
+        else:
+            click.echo(f"{one.name}: {_in_a_line(one)}")
+    if not found and not as_json:
+        note("there are none; 'specsteer lab adapter train' makes one")
 
 
 @adapter_command.command("show")
@@ -241,11 +225,11 @@ def remove_command(name: str, yes: bool) -> None:
     adapter.remove()
     note(f"the adapter '{adapter.name}' is deleted")
     if read_settings().lora == adapter.name:
-        note(f'settings.toml still names it: set lora to "{OFF}", or take it out')
+        note(f'settings.toml still names it: set lora to "{kept.OFF}", or take it out')
 
 
 def _there(name: str) -> KeptAdapter:
-    adapter = named(name)
+    adapter = kept.named(name)
     if not adapter.folder.is_dir():
         raise InvalidSettingsError(
             f"there is no adapter '{adapter.name}'; 'specsteer lab adapter list' shows "
@@ -258,8 +242,8 @@ def _in_a_line(adapter: KeptAdapter) -> str:
     about = adapter.about
     if about is None:
         return "cannot be read; 'specsteer lab adapter remove' deletes it"
-    model = one_line(about.specialist)
-    words = f"{_texts(about)}, {about.created[:10]}, {model}"
+    texts = counted(about.trained_on, "text")
+    words = f"{texts}, {about.created[:10]}, {one_line(about.specialist)}"
     if not about.finished:
         return f"not finished: {words}; 'specsteer lab adapter train' goes on with it"
     score = about.scores.get("passages") or about.scores.get("request")
@@ -282,16 +266,16 @@ def _show(adapter: KeptAdapter) -> None:
         f"  trained for {about.seconds:,.0f} s; reads {about.reads}, rank "
         f"{recipe['rank']}, {recipe['passes']} passes; {adapter.weights}"
     )
-    gone = _gone(about)
+    samples = about.store == sample_store_path().name
+    path, gone = sample_store_path() if samples else store_path(), about.trained_on
+    if path.exists():
+        with Store.open(path) as store:
+            gone = about.forgotten + len(about.texts.keys() - store.kinds().keys())
     if gone:
         texts = "1 of its texts is" if gone == 1 else f"{gone} of its texts are"
         click.echo(
             f"  {texts} no longer in your store: train anew with --fresh, or remove it"
         )
-
-
-def _texts(about: AdapterRecord) -> str:
-    return "1 text" if about.trained_on == 1 else f"{about.trained_on:,} texts"
 
 
 def _change(score: Score, texts: int) -> str:
@@ -307,19 +291,8 @@ def _change(score: Score, texts: int) -> str:
     return f"{value} ({100 * score.low:+.1f} to {100 * score.high:+.1f}){verdict}"
 
 
-def _gone(about: AdapterRecord) -> int:
-    """How many of its texts its store holds no more."""
-    path = (
-        sample_store_path() if about.store == sample_store_path().name else store_path()
-    )
-    if not path.exists():
-        return about.trained_on
-    with Store.open(path) as store:
-        return about.forgotten + len(about.texts.keys() - store.kinds().keys())
-
-
 def _as_object(adapter: KeptAdapter) -> dict[str, Any]:
-    """What JSON says of an adapter; no hash of a text is in it."""
+    """An adapter as JSON, without the hashes of its texts."""
     body: dict[str, Any] = {"name": adapter.name, "folder": str(adapter.folder)}
     if adapter.about is not None:
         about = asdict(adapter.about)

@@ -121,11 +121,10 @@ def list_models(every: bool, as_json: bool) -> None:
 @models_command.command("check")
 @_PAIR
 @options.sample
-@click.option(
+@options.shown_option(
     "--seconds",
     type=click.FloatRange(1, 3600),
     default=60.0,
-    show_default=True,
     help="How long to measure, after loading.",
 )
 @options.as_json

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import date, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
@@ -76,6 +77,7 @@ def _day_option(name: str, words: str) -> Callable[[_Command], _Command]:
     return click.option(name, type=kind, metavar="DAY", callback=_day, help=words)
 
 
+shown_option = partial(click.option, show_default=True)
 as_json = click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 json_lines = click.option(
     "--json", "as_json", is_flag=True, help="One JSON object per line."

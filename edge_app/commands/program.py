@@ -282,8 +282,6 @@ def _is_secret(path: Path) -> bool:
 
 def check_free(folder: Path) -> None:
     """Raise InvalidSettingsError if a process of ours still works with a file."""
-    if sys.platform == "win32":
-        return  # no file that somebody has open can be deleted there
     working = {
         "the app has a draft open": ("drafts/*.jsonl", f"{WRITERS}/*/drafts/*.jsonl"),
         "an import is running": ("store.db.lock",),

@@ -11,7 +11,6 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import click
 from click.core import ParameterSource
@@ -23,7 +22,7 @@ from decoding_core.methods import build
 from edge_app.commands import options
 from edge_app.commands.terminal import note, stoppable
 from edge_app.config.sealed import read_file, write_file
-from edge_app.config.settings import Settings, read_settings, store_path
+from edge_app.config.settings import read_settings, store_path
 from edge_app.service.requests import WriteRequest
 from models.command_line import Command
 from models.folders import state_folder
@@ -34,21 +33,35 @@ KEY = "key of 'specsteer serve'"
 """What the file is called in its seal."""
 _KEY_BYTES = 32
 _KEY = re.compile(rb"[\w-]{32,}\n?", re.ASCII)
+_ORIGIN = re.compile(
+    r"(?!http://.*:80$|https://.*:443$)"
+    r"[a-z][a-z\d+.-]*://([a-z\d._-]+|\[[a-f\d:.]+\])(:\d{1,5})?"
+)
+"""As a browser writes it: scheme, host in small letters, and a port that is not the
+scheme's usual one."""
+
+
+def _origins(_: object, __: object, given: tuple[str, ...]) -> frozenset[str]:
+    for origin in given:
+        if not _ORIGIN.fullmatch(origin):
+            raise click.UsageError(
+                f"{one_line(origin)} is no origin: name a page as its browser does, "
+                "with scheme, host and port alone, such as http://localhost:3000"
+            )
+    return frozenset(given)
 
 
 @click.command("serve", cls=Command)
-@click.option(
+@options.shown_option(
     "--port",
     default=PORT,
-    show_default=True,
     type=click.IntRange(0, 65535),
     help="Where to listen on this machine; 0: any free port.",
 )
-@click.option(
+@options.shown_option(
     "--task",
     type=click.Choice(TASKS),
     default="email",
-    show_default=True,
     help="What the model 'specsteer' writes; 'specsteer-review' and so on name others.",
 )
 @options.server
@@ -59,6 +72,7 @@ _KEY = re.compile(rb"[\w-]{32,}\n?", re.ASCII)
     "origins",
     metavar="ORIGIN",
     multiple=True,
+    callback=_origins,
     help="Also answer pages of this exact origin in a browser, such as "
     "http://localhost:3000, if they have the key; may be given several times. none",
 )
@@ -70,11 +84,10 @@ _KEY = re.compile(rb"[\w-]{32,}\n?", re.ASCII)
 @click.option(
     "--new-key", is_flag=True, help="Make another key; programs need it from now on."
 )
-@click.option(
+@options.shown_option(
     "--max-tokens",
     type=click.IntRange(1),
     default=300,
-    show_default=True,
     help="How long a text may get if a program does not say.",
 )
 @click.option("--method", help="How to decode, as for 'specsteer write'. steering")
@@ -110,13 +123,11 @@ def serve_command(ctx: click.Context, /, **chosen: Any) -> None:
         _serve_browser(chosen["port"])
     else:
         options.check_exclusive(chosen)
-        origins = frozenset(map(_checked_origin, chosen["origins"]))
-        _serve_programs(read_settings(), origins, chosen)
+        _serve_programs(chosen)
 
 
-def _serve_programs(
-    settings: Settings, origins: frozenset[str], chosen: dict[str, Any]
-) -> None:
+def _serve_programs(chosen: dict[str, Any]) -> None:
+    settings = read_settings()
     method = settings.method
     if chosen["method"]:
         method = replace(method, method=chosen["method"])
@@ -126,35 +137,29 @@ def _serve_programs(
     from edge_app.endpoint.app import EndpointConfig, EndpointServer, create_endpoint
     from edge_app.service.service import WritingService
 
-    config = EndpointConfig(
-        WriteRequest(
-            Request("", chosen["task"]),
-            settings=method,
-            max_tokens=chosen["max_tokens"],
-            use_history=not chosen["no_history"],
-            personalisation=settings.personalisation,
-            offline=chosen["offline"],
-            may_go_offline=not chosen["no_offline"],
-            guard=chosen["guard"] or settings.guard,
-        ),
-        kept_key(key_path(), new=chosen["new_key"]),
-        origins,
+    template = WriteRequest(
+        Request("", chosen["task"]),
+        settings=method,
+        max_tokens=chosen["max_tokens"],
+        use_history=not chosen["no_history"],
+        personalisation=settings.personalisation,
+        offline=chosen["offline"],
+        may_go_offline=not chosen["no_offline"],
+        guard=chosen["guard"] or settings.guard,
     )
+    key = kept_key(key_path(), new=chosen["new_key"])
+    config = EndpointConfig(template, key, chosen["origins"])
 
     def listening(url: str) -> None:
-        click.echo(json.dumps({"base_url": url, "api_key": config.token}))
+        click.echo(json.dumps({"base_url": url, "api_key": key}))
         note(f"writing for other programs at {url}; Ctrl-C ends it")
-
-    def say(words: str) -> None:
-        note(one_line(words))
 
     with closing(WritingService(config_of(settings, chosen))) as service:
         with stoppable() as stop:
-            say("loading the models ...")
+            note("loading the models ...")
             service.prepare(offline=chosen["offline"], stop=stop)
-        EndpointServer(
-            create_endpoint(service, config, say), chosen["port"], listening
-        ).listen()
+        endpoint = create_endpoint(service, config, lambda words: note(one_line(words)))
+        EndpointServer(endpoint, chosen["port"], listening).listen()
 
 
 def key_path() -> Path:
@@ -164,8 +169,8 @@ def key_path() -> Path:
 
 def kept_key(path: Path, *, new: bool) -> str:
     """The key of the last start, or a new one, which is kept for the next. Raises
-    InvalidSettingsError if the file holds no key and StoreLockedError if it is sealed,
-    and the store's key is not to be had."""
+    InvalidSettingsError if the file holds no key, and StoreLockedError if it is sealed
+    with a key that cannot be had."""
     if new or not path.exists():
         key = secrets.token_urlsafe(_KEY_BYTES)
         write_file(path, f"{key}\n".encode(), KEY, store_path())
@@ -189,24 +194,3 @@ def _serve_browser(port: int) -> None:
         sys.stdout = sys.stderr  # where the app's last words go
 
     asyncio.run(BrowserServer(app_command(), port, listening).listen())
-
-
-def _checked_origin(given: str) -> str:
-    """An origin as a browser writes it: scheme, host in small letters, and the port
-    if it is not the scheme's usual one."""
-    try:
-        parts = urlsplit(given)
-        port = f":{parts.port}" if parts.port else ""
-    except ValueError:
-        parts, port = urlsplit(""), ""
-    host = parts.hostname or ""
-    if ":" in host:
-        host = f"[{host}]"
-    origin = f"{parts.scheme}://{host}{port}"
-    usual = {"http": ":80", "https": ":443"}.get(parts.scheme)
-    if given != origin or not host.isascii() or "*" in host or port == usual:
-        raise click.UsageError(
-            f"{one_line(given)} is no origin: name a page as its browser does, with "
-            "scheme, host and port alone, such as http://localhost:3000"
-        )
-    return origin

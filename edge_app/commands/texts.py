@@ -63,7 +63,7 @@ _ADDRESS = click.argument("addresses", nargs=-1, required=True, metavar="ADDRESS
 @click.argument("query")
 @click.option("--received", is_flag=True, help="Search what others wrote to you.")
 @options.sample
-@click.option("--limit", type=click.IntRange(1, 1000), default=10, show_default=True)
+@options.shown_option("--limit", type=click.IntRange(1, 1000), default=10)
 @options.filtering
 @click.option("--to", "recipient", help="Rank texts to this person higher.")
 @click.option("--explain", is_flag=True, help="Show what each score consists of.")

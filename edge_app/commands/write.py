@@ -87,12 +87,8 @@ class _Write(Command):
 
 @click.command("write", cls=_Write)
 @click.argument("request")
-@click.option(
-    "--task",
-    type=click.Choice(TASKS),
-    default="email",
-    show_default=True,
-    help="What kind of text it is.",
+@options.shown_option(
+    "--task", type=click.Choice(TASKS), default="email", help="What kind of text it is."
 )
 @click.option(
     "--to",
@@ -107,12 +103,8 @@ class _Write(Command):
     metavar="ID",
     help="Answer this text, as 'search --received' numbers it, to who wrote it.",
 )
-@click.option(
-    "--max-tokens",
-    type=int,
-    default=300,
-    show_default=True,
-    help="Where the text is cut at the latest.",
+@options.shown_option(
+    "--max-tokens", type=int, default=300, help="Where the text is cut at the latest."
 )
 @options.offline
 @options.sample
@@ -317,7 +309,7 @@ def _recipient(chosen: dict[str, Any]) -> str:
 
 
 @click.command("demo", cls=Command)
-@click.option("--seed", type=int, default=4, show_default=True)
+@options.shown_option("--seed", type=int, default=4)
 def demo_command(seed: int) -> None:
     """Write a letter from sample letters, and say how it came about.
 
@@ -347,11 +339,10 @@ def demo_command(seed: int) -> None:
 @click.command("replay", cls=Command)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--plain", is_flag=True, help="A line per event, also in a terminal.")
-@click.option(
+@options.shown_option(
     "--speed",
     type=click.FloatRange(0, min_open=True),
     default=1.0,
-    show_default=True,
     help="How many times as fast as it was.",
 )
 @click.option(

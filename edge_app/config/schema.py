@@ -1,7 +1,7 @@
 """The settings as a list: what each is for, may be and is, and who says so.
 
-All of it comes from the dataclasses that hold the settings: the types say what a value
-may be, the sentence under a field what it is for.
+It is read from the dataclasses of the settings: types give the values, the sentence
+under a field its purpose.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import os
 import textwrap
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from itertools import pairwise
 from pathlib import Path
@@ -67,8 +68,7 @@ _GROUPS = {
     },
     "Looks": {"theme": "colours", "ascii": "plain lines and signs"},
 }
-"""What a person would call each setting, by group, in the order in which they are
-shown."""
+"""A title for each setting, by group, in the order in which they are shown."""
 _PLACES = {
     name: (group, title)
     for group, titles in _GROUPS.items()
@@ -100,19 +100,18 @@ class Setting:
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """All that it may be if these are few, else empty."""
+        """All values if these are few, else empty."""
         if self.kind is bool:
             return ("true", "false")
         return tuple(map(str, get_args(self.kind))) if _is_literal(self.kind) else ()
 
     @property
     def allowed(self) -> str:
-        """What it may be, in words."""
-        kinds = [one for one in get_args(self.kind) or () if one is not NoneType]
-        words = in_words(self.kind)
-        if kinds and not _is_literal(self.kind):
-            words = " or ".join(in_words(one) for one in kinds)
-        return words
+        """Its possible values, in words."""
+        kinds = [one for one in get_args(self.kind) if one is not NoneType]
+        if not kinds or _is_literal(self.kind):
+            kinds = [self.kind]
+        return " or ".join(map(in_words, kinds))
 
     def shown(self, value: Any = ...) -> str:
         """A value of it as a person reads it, without `value` the present one."""
@@ -127,19 +126,15 @@ class Setting:
 
     def parsed(self, typed: str) -> Any:
         """The value that a person typed; None for nothing, which means the default.
-        Raises InvalidSettingsError if it can be none of this setting."""
+        Raises InvalidSettingsError for a value that it cannot have."""
         typed = typed.strip()
         if not typed:
             return None
-        tried: list[Any] = [typed]
-        if typed in ("true", "false"):
-            tried.insert(0, typed == "true")
-        for number in (float, int):
-            try:
-                tried.insert(0, number(typed))
-            except ValueError:
-                continue
-        for value in tried:
+        tried: list[Any] = [typed == "true"] if typed in ("true", "false") else []
+        for number in (int, float):
+            with suppress(ValueError):
+                tried.append(number(typed))
+        for value in (*tried, typed):
             if fits(value, self.kind):
                 return value
         raise InvalidSettingsError(f"{self.name} must be {self.allowed}, not '{typed}'")
@@ -151,8 +146,8 @@ def list_settings(
     environment: Mapping[str, str] = os.environ,
 ) -> list[Setting]:
     """All settings but the tables of keys: by group, those for researchers last and in
-    the order of their classes. `options` are those that the command line gave. Raises
-    InvalidSettingsError, StoreLockedError if as `read_settings` does."""
+    the order of their classes. `options` are those of the command line. Raises as
+    `read_settings` does."""
     path, options = path or settings_path(), options or {}
     now, usual = read_settings(path), Settings()
     written: dict[str, Any] = {}
@@ -163,14 +158,14 @@ def list_settings(
     found = []
     for table, holder, plain in (
         ("", now, usual),
-        ("method", now.method, usual.method),
+        ("method.", now.method, usual.method),
     ):
         kinds, sentences = get_type_hints(type(holder)), _sentences(type(holder))
-        own = written.get(table, {}) if table else written
+        own = written.get("method", {}) if table else written
         for field in fields(holder):
             if field.name in ("method", "keys"):
                 continue
-            name = f"{table}.{field.name}" if table else field.name
+            name = table + field.name
             value, default = getattr(holder, field.name), getattr(plain, field.name)
             by: Provenance = "file" if field.name in own else "default"
             if name == "token" and environment.get(TOKEN_VARIABLE):
@@ -192,16 +187,10 @@ def _is_literal(kind: Any) -> bool:
 
 
 def _sentences(holder: type[Settings | MethodSettings]) -> dict[str, str]:
-    """The docstring of each field of a class; empty if the source is missing."""
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(holder)))
-    except (OSError, SyntaxError):
-        return {}
-    body = tree.body[0].body  # type: ignore[attr-defined]
-    found = {}
-    for node, behind in pairwise(body):
-        if not isinstance(node, ast.AnnAssign) or not isinstance(behind, ast.Expr):
-            continue
-        if isinstance(node.target, ast.Name) and isinstance(behind.value, ast.Constant):
-            found[node.target.id] = " ".join(str(behind.value.value).split())
-    return found
+    """The docstring of each field of a class."""
+    tree: Any = ast.parse(textwrap.dedent(inspect.getsource(holder)))
+    return {
+        ast.unparse(node.target): " ".join(ast.literal_eval(behind.value).split())
+        for node, behind in pairwise(tree.body[0].body)
+        if isinstance(node, ast.AnnAssign) and isinstance(behind, ast.Expr)
+    }

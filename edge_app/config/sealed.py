@@ -1,12 +1,12 @@
 """Files beside the store that are kept under its key if it has one.
 
-An encrypted store keeps past texts from whoever has the disk. What lies beside it would
-tell of them: the ledger, kept drafts, the profile, the settings with their token. So
-these are sealed with AES-256-GCM under a key that scrypt makes of the store's. Beside a
-plain store they are plain.
+An encrypted store keeps past texts from whoever has the disk, and the files beside it
+quote them. So the ledger, kept drafts, the profile and the settings are sealed with
+AES-256-GCM under a key that scrypt derives from the store's. Beside a plain store they
+are plain.
 
-A sealed piece is one line: a mark, the salt, and nonce with ciphertext, in base64. What
-the piece is for is bound to it, so that one cannot stand in another's place.
+A sealed piece is one line: a mark, the salt, and nonce with ciphertext, in base64. Its
+purpose is authenticated with it, so that no piece can take another's place.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def is_encrypted(store: Path) -> bool:
 
 
 def key_of(store: Path) -> str | None:
-    """The key of an encrypted store, which has opened it; None for a plain one. Raises
-    StoreLockedError if no key fits, and nobody can be asked."""
+    """The key that opens an encrypted store; None for a plain one. Raises
+    StoreLockedError if no key fits."""
     if not is_encrypted(store):
         return None
     if keys.known(store) is None:
@@ -56,8 +56,7 @@ def key_of(store: Path) -> str | None:
 
 
 class DamagedSealError(StoreLockedError):
-    """A piece was sealed with another key, or changed since. Told to the user; a line
-    of the ledger is passed over."""
+    """A piece was sealed with another key, or changed since."""
 
 
 class Seal:
@@ -72,14 +71,12 @@ class Seal:
         """A piece as one line, without its end."""
         nonce = os.urandom(_NONCE)
         sealed = _cipher(self._key, self._salt).encrypt(nonce, data, what.encode())
-        parts = (
-            base64.b64encode(part).decode() for part in (self._salt, nonce + sealed)
-        )
-        return " ".join((_MARK, *parts))
+        salt, body = map(base64.b64encode, (self._salt, nonce + sealed))
+        return f"{_MARK} {salt.decode()} {body.decode()}"
 
     def opened(self, line: str, what: str) -> bytes:
-        """What was sealed; raises DamagedSealError if the key does not fit, or the
-        line was changed."""
+        """The data in a sealed line; raises DamagedSealError if the key does not fit,
+        or the line was changed."""
         from cryptography.exceptions import InvalidTag
 
         try:
@@ -111,9 +108,8 @@ def salt_of(line: str) -> bytes | None:
 
 
 def read_file(path: Path, what: str, store: Path) -> bytes:
-    """A file as it was before it was sealed, if it is. Raises OSError if it cannot be
-    read and StoreLockedError if it is sealed, and the key of the store does not open
-    it."""
+    """The data of a file, sealed or not. Raises OSError if it cannot be read, and
+    StoreLockedError if the store's key does not open it."""
     data = path.read_bytes()
     if not is_sealed(data):
         return data
@@ -128,12 +124,12 @@ def write_file(path: Path, data: bytes, what: str, store: Path) -> None:
 
 
 def closed(data: bytes, what: str, key: str | None) -> bytes:
-    """A file as it is kept with this key; plain without one."""
+    """The data of a file sealed with this key; plain without one."""
     return data if key is None else f"{Seal(key).closed(data, what)}\n".encode()
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Put a file in the place of what was there, which is overwritten."""
+    """Replace a file, and overwrite the old one."""
     part = part_of(path)
     try:
         part.write_bytes(data)
@@ -144,7 +140,7 @@ def replace_file(path: Path, data: bytes) -> None:
 
 @lru_cache(4)
 def _fresh_salt(key: str) -> bytes:
-    """One for all that this process seals, as each costs a derivation to open."""
+    """One salt for all that this process seals, as each costs a derivation to open."""
     del key
     return os.urandom(_SALT)
 

@@ -19,18 +19,13 @@ from models.running.settings import EngineSettings
 
 _SEEDS = 1 << 53
 """A seed that nobody can guess: see docs/privacy.md. JSON keeps 53 bits."""
-SETTINGS = "settings"
-"""What the file is called in its seal."""
-ALLOWED = "list of allowed phrases"
-"""What the file is called in its seal."""
-PAIRED, PAIRED_NAME = "paired server", "paired-server.json"
-"""What the file of the paired server is called in its seal, and its name."""
+SETTINGS, ALLOWED, PAIRED = "settings", "list of allowed phrases", "paired server"
+"""What these files are called in their seals."""
+PAIRED_NAME = "paired-server.json"
 TOKEN_VARIABLE = "SPECSTEER_TOKEN"  # noqa: S105 (a name, no secret)
-
-
 GuardMode = Literal["placeholder", "local", "ask", "off"]
-"""What becomes of what must not leave: a stand-in of its kind is sent; a neutral one
-is; the person is asked whether it may leave; nothing is looked at."""
+"""What becomes of private words: a stand-in of their kind is sent; a neutral one is;
+the person is asked whether they may leave; nothing is looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,15 +98,8 @@ class Settings:
 
     def engine_settings(self) -> EngineSettings:
         """How the specialist is run."""
-        return EngineSettings(
-            engine=self.engine,
-            device=self.device,
-            precision=self.precision,
-            threads=self.threads,
-            gpu_layers=self.gpu_layers,
-            flash_attention=self.flash_attention,
-            exact=self.exact,
-        )
+        names = [one.name for one in fields(EngineSettings) if hasattr(self, one.name)]
+        return EngineSettings(**{name: getattr(self, name) for name in names})
 
 
 _Table = TypeVar("_Table", Settings, MethodSettings)
@@ -154,8 +142,7 @@ def allowed_path() -> Path:
 
 def read_allowed() -> tuple[str, ...]:
     """The phrases that the guard lets leave, in the order in which they were allowed.
-    Raises StoreLockedError if the file is sealed, and the store's key is not to be
-    had."""
+    Raises StoreLockedError if the file is sealed with a key that cannot be had."""
     path = allowed_path()
     if not path.exists():
         return ()
@@ -176,8 +163,8 @@ def ledger_path() -> Path:
 
 def read_settings(path: Path | None = None) -> Settings:
     """The settings, or the defaults if there is no file. Raises InvalidSettingsError
-    if the file cannot be read, or says what nothing knows and StoreLockedError if it is
-    sealed, and the store's key is not to be had."""
+    if the file is invalid, and StoreLockedError if it is sealed with a key that cannot
+    be had."""
     path, settings = path or settings_path(), Settings()
     if path.exists():
         try:
@@ -200,17 +187,16 @@ def write_settings(
     changes: Mapping[str, str | float | bool | None], path: Path | None = None
 ) -> Path:
     """Set values such as `server` or `method.strength`, whole or not at all; None takes
-    a line out, and all other lines and comments stay. The file that was written. Raises
-    InvalidSettingsError if the file cannot be read, or a value is invalid."""
+    a line out, and all other lines and comments stay. Returns the file. Raises
+    InvalidSettingsError if the file or a value is invalid."""
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
     from tomlkit.items import InlineTable, Table
 
     path = (path or settings_path()).resolve()
-    before = ""
-    if path.exists():
-        # As bytes: line ends stay.
-        before = read_file(path, SETTINGS, path.with_name(STORE_NAME)).decode()
+    store = path.with_name(STORE_NAME)
+    # As bytes: line ends stay.
+    before = read_file(path, SETTINGS, store).decode() if path.exists() else ""
     try:
         body = tomlkit.parse(before)
         for name, value in changes.items():
@@ -229,12 +215,12 @@ def write_settings(
     text = tomlkit.dumps(body)
     check_settings(text, path)  # nothing is kept that could not be read again
     # The file may hold a token: nobody else can read it, whoever could before.
-    write_file(path, text.encode(), SETTINGS, path.with_name(STORE_NAME))
+    write_file(path, text.encode(), SETTINGS, store)
     return path
 
 
 def check_settings(text: str, path: Path) -> Settings:
-    """The settings that a text says; raises InvalidSettingsError that names `path`."""
+    """The settings in a text; raises InvalidSettingsError that names `path`."""
     try:
         body = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
@@ -306,8 +292,8 @@ class PairedServer:
 
 def read_paired(folder: Path) -> PairedServer | None:
     """The paired server; None if the file is absent. Raises InvalidSettingsError if the
-    file cannot be read and StoreLockedError if it is sealed, and the store's key is not
-    to be had."""
+    file is invalid, and StoreLockedError if it is sealed with a key that cannot be
+    had."""
     path = folder / PAIRED_NAME
     if not path.is_file():
         return None
@@ -330,7 +316,7 @@ def write_paired(folder: Path, paired: PairedServer) -> None:
 
 
 def remove_paired(folder: Path) -> bool:
-    """Forget the server; whether there was one."""
+    """Forget the server; returns whether there was one."""
     path = folder / PAIRED_NAME
     there = path.exists()
     path.unlink(missing_ok=True)

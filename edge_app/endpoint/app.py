@@ -14,10 +14,11 @@ import re
 import sys
 import threading
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeVar
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
 from starlette.applications import Starlette
@@ -38,7 +39,7 @@ from decoding_core.errors import (
     StoppedError,
 )
 from decoding_core.foreign_text import one_line
-from edge_app.decoding.events import Emit, Event, Finished, Notice, Settled
+from edge_app.decoding.events import Event, Finished, Notice, Settled
 from edge_app.service.requests import WriteRequest
 from models.openai_answers import (
     FinishReason,
@@ -54,11 +55,12 @@ from models.prompts import TASKS
 from models.prompts import Request as Brief
 from personal_store.errors import StoreError
 
+if TYPE_CHECKING:
+    from edge_app.service.service import WritingService
+
 NAME = "specsteer"
-"""The model that writes what `specsteer serve` was told to; `specsteer-review` and so
-on write a task of their own."""
+"""The model of the usual task; `specsteer-review` and so on write another one."""
 LOOPBACK = "127.0.0.1"
-HOSTS = (LOOPBACK, "localhost")
 BODY_BYTES = 2 << 20
 """The largest body, as on a server."""
 WAITING = 8
@@ -80,7 +82,6 @@ _PREFLIGHT = {
 }
 """The answer to a browser that asks whether a page of an allowed origin may ask.
 Clients for pages send headers of their own besides, which are allowed as requested."""
-_Body = TypeVar("_Body", ChatBody, CompletionBody)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,18 +116,15 @@ def write_request(
                 "the last message must be the user's: the request"
             )
         words = last.words
-        notes = "\n\n".join(
-            f"{_SPEAKERS[one.role]}{one.words.strip()}"
-            for one in before
-            if one.words.strip()
-        )
+        said = [(_SPEAKERS[one.role], one.words.strip()) for one in before]
+        notes = "\n\n".join(f"{who}{text}" for who, text in said if text)
     if not words.strip():
         raise InvalidSettingsError("the request is empty; say what the text should say")
     template = config.template
     task = body.model.removeprefix(NAME).removeprefix("-") or template.brief.task
     seed = None if body.seed is None else body.seed % _SEEDS
-    given: dict[str, Any] = {"temperature": body.temperature, "top_p": body.top_p}
-    given = {k: v for k, v in (given | {"seed": seed}).items() if v is not None}
+    asked = {"temperature": body.temperature, "top_p": body.top_p, "seed": seed}
+    given: dict[str, Any] = {k: v for k, v in asked.items() if v is not None}
     limit = body.limit or template.max_tokens
     return replace(
         template,
@@ -139,31 +137,24 @@ def write_request(
     )
 
 
-class Writes(Protocol):
-    """What the endpoint needs of the writing service."""
-
-    def write(self, request: WriteRequest, emit: Emit, stop: threading.Event) -> None:
-        """Write a text."""
-
-
 @dataclass(slots=True, eq=False)
 class VoiceText:
     """One text, while it is written."""
 
     request: WriteRequest
     stops: StopFinder
-    stop: threading.Event
+    stop: threading.Event = field(default_factory=threading.Event)
     finish: FinishReason = "length"
     count: int = 0
 
     @property
     def usage(self) -> Usage:
-        """The number of written tokens. That of read ones is not given: it would show
-        how much of the history was read."""
+        """How many tokens were written; how many were read is not said, as it would
+        show the history's share."""
         return Usage(0, self.count)
 
     def added(self, event: Event) -> str:
-        """What an event adds to the text."""
+        """What an event adds to the text; raises StoppedError if it was stopped."""
         ended = self.stops.found
         if ended:
             return ""
@@ -184,7 +175,7 @@ class VoiceText:
 class VoiceTexts:
     """Writes texts for other programs, one after the other, each in a thread."""
 
-    def __init__(self, service: Writes, say: Callable[[str], None]) -> None:
+    def __init__(self, service: WritingService, say: Callable[[str], None]) -> None:
         """`say` shows the person a sentence, such as that the server is gone."""
         self._service = service
         self._say = say
@@ -201,22 +192,20 @@ class VoiceTexts:
             text.stop.set()
 
     @asynccontextmanager
-    async def begun(
-        self, request: WriteRequest, stops: Sequence[str]
-    ) -> AsyncIterator[VoiceText]:
-        """A text, once it has its turn, while the block runs. Raises CloudBusyError if
-        too many wait."""
+    async def begun(self, text: VoiceText) -> AsyncIterator[VoiceText]:
+        """The text, once it has its turn, while the block runs. Raises CloudBusyError
+        if too many wait."""
         if self._asked > WAITING:
             raise CloudBusyError("too many texts wait to be written", 5.0)
         self._asked += 1
         try:
             async with self._turn:
-                yield VoiceText(request, StopFinder(stops), threading.Event())
+                yield text
         finally:
             self._asked -= 1
 
     async def write(self, text: VoiceText) -> AsyncGenerator[str, None]:
-        """Pieces of the text as they are settled; raises what the service does."""
+        """Pieces of the text as they are settled; raises the service's errors."""
         loop = asyncio.get_running_loop()
         events: asyncio.Queue[Event | None] = asyncio.Queue()
 
@@ -250,8 +239,8 @@ class VoiceTexts:
 
 
 class OnlyPrograms:
-    """ASGI middleware that refuses pages in a browser, unless they are of one of
-    `origins`, and whoever has not the token."""
+    """ASGI middleware that refuses requests without the token, and pages in a browser
+    that are of none of `origins`."""
 
     def __init__(
         self, app: ASGIApp, token: str, origins: frozenset[str] = frozenset()
@@ -262,8 +251,6 @@ class OnlyPrograms:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on the requests of programs with the token, and answer the rest."""
-        if scope["type"] != "http":  # there are no streams, and no lifespan
-            return
         headers = Headers(scope=scope)
         started = False
 
@@ -287,8 +274,9 @@ class OnlyPrograms:
                 await JSONResponse(body, status)(scope, receive, send)
 
     def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
-        hosts = {f"{name}:{(scope.get('server') or ('', 0))[1]}" for name in HOSTS}
-        if headers.getlist("host") not in [[name] for name in hosts]:
+        port = (scope.get("server") or ("", 0))[1]
+        hosts = [[f"{name}:{port}"] for name in (LOOPBACK, "localhost")]
+        if headers.getlist("host") not in hosts:
             return _error(403, "this address is not the endpoint's", "host")
         if headers.getlist("origin") not in [[], *([one] for one in self._origins)]:
             words = (
@@ -312,7 +300,7 @@ class OnlyPrograms:
 
 
 def create_endpoint(
-    service: Writes, config: EndpointConfig, say: Callable[[str], None]
+    service: WritingService, config: EndpointConfig, say: Callable[[str], None]
 ) -> Starlette:
     """The application; `say` shows the person a sentence. `app.state.texts` are the
     texts that are being written."""
@@ -328,13 +316,9 @@ def create_endpoint(
             return _unknown_model()
         return JSONResponse(described_model(name, started))
 
-    async def chat(request: Request) -> Response:
-        return await written(request, ChatBody)
-
-    async def complete(request: Request) -> Response:
-        return await written(request, CompletionBody)
-
-    async def written(request: Request, kind: type[_Body]) -> Response:
+    async def written(
+        request: Request, *, kind: type[ChatBody | CompletionBody]
+    ) -> Response:
         data = b""
         async for part in request.stream():
             data += part
@@ -346,11 +330,11 @@ def create_endpoint(
             return _error(400, str(error), "invalid_request", error.field)
         if body.model not in config.names:
             return _unknown_model()
-        wanted = write_request(body, config)
+        text = VoiceText(write_request(body, config), StopFinder(body.stops))
         return TextResponse(
             body,
             int(time.time()),
-            lambda: texts.begun(wanted, body.stops),
+            lambda: texts.begun(text),
             texts.write,
             lambda error: _answer_to(error)[1],
         )
@@ -370,8 +354,16 @@ def create_endpoint(
         routes=[
             Route("/v1/models", models),
             Route("/v1/models/{name}", model),
-            Route("/v1/chat/completions", chat, methods=["POST"]),
-            Route("/v1/completions", complete, methods=["POST"]),
+            Route(
+                "/v1/chat/completions",
+                partial(written, kind=ChatBody),
+                methods=["POST"],
+            ),
+            Route(
+                "/v1/completions",
+                partial(written, kind=CompletionBody),
+                methods=["POST"],
+            ),
         ],
         middleware=[
             Middleware(OnlyPrograms, token=config.token, origins=config.origins)
@@ -395,8 +387,8 @@ _STATUSES: dict[type[Exception], tuple[int, str]] = {
 
 
 def _answer_to(error: Exception) -> tuple[int, dict[str, Any]]:
-    """The status and the body that answer an error. Whoever asks has the token, and so
-    is the person who may read it."""
+    """The status and the body that answer an error. Whoever asks has the token, so the
+    person may read it."""
     if not isinstance(error, DecodingError | StoreError):
         sys.stderr.write(f"the endpoint failed ({type(error).__name__})\n")
         return 500, error_body(500, "the endpoint failed", "failed")
@@ -416,8 +408,8 @@ def _unknown_model() -> Response:
 
 
 class EndpointServer(uvicorn.Server):
-    """uvicorn on loopback, which reports its address, and ends the text that is being
-    written when it is stopped."""
+    """uvicorn on loopback, which reports its address, and ends the present text when it
+    is stopped."""
 
     def __init__(
         self, app: Starlette, port: int, on_listening: Callable[[str], None]

@@ -18,6 +18,7 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -50,14 +51,6 @@ _PATIENCE = 10.0
 Handler = Callable[[Any], Awaitable[Any]]
 
 
-def check_web() -> None:
-    """Raise InvalidSettingsError if the extra `web` is not installed."""
-    if find_spec("textual_serve") is None:
-        raise InvalidSettingsError(
-            f"the app in a browser needs an extra; install it with: {how_to_add('web')}"
-        )
-
-
 def app_command() -> str:
     """The command that opens the app, for a shell; apart from the current folder, but
     for the place where texts are saved."""
@@ -72,7 +65,7 @@ class BrowserServer:
     def __init__(
         self, command: str, port: int, on_listening: Callable[[str], None]
     ) -> None:
-        """Listen at `port`, any free one for 0; `on_listening` is told the link."""
+        """Listen at `port`, any free one for 0; `on_listening` gets the link."""
         self._command, self._port, self._on_listening = command, port, on_listening
         self._token: str | None = secrets.token_urlsafe(32)
         self._cookie = secrets.token_urlsafe(32)
@@ -84,7 +77,11 @@ class BrowserServer:
     async def listen(self, stop: asyncio.Event | None = None) -> None:
         """Serve until `stop` is set, or until a signal. Raises InvalidSettingsError if
         the extra is missing, or the port cannot be had."""
-        check_web()
+        if find_spec("textual_serve") is None:
+            raise InvalidSettingsError(
+                "the app in a browser needs an extra; install it with: "
+                + how_to_add("web")
+            )
         import textual_serve
         from aiohttp import web
 
@@ -94,12 +91,8 @@ class BrowserServer:
             log.addHandler(logging.NullHandler())
             log.propagate = False
 
-        async def guard(request: Any, handler: Handler) -> Any:
-            return await self._guard(request, handler)
-
-        app = web.Application(
-            middlewares=[web.middleware(guard)], client_max_size=1 << 10
-        )
+        guard = web.middleware(partial(self._guard))
+        app = web.Application(middlewares=[guard], client_max_size=1 << 10)
         statics = Path(next(iter(textual_serve.__path__))) / "static"
         app.add_routes(
             [
@@ -207,8 +200,8 @@ class BrowserServer:
                 close=socket.close,
                 download_manager=DownloadManager(),
             )
-            size = [_cells(request.query.get(name)) for name in ("width", "height")]
-            await service.start(*size)
+            query = request.query
+            await service.start(_cells(query.get("width")), _cells(query.get("height")))
             try:
                 async for message in socket:
                     await _obey(service, socket, message)
@@ -223,7 +216,7 @@ class BrowserServer:
 
 
 async def _leave(service: Any) -> None:
-    """Have the app keep its draft and end; one that does not is ended."""
+    """Have the app keep its draft and end; kill it if it does not."""
     process = service._process
     with suppress(ConnectionError, RuntimeError, TimeoutError):
         await asyncio.wait_for(service.stop(), _PATIENCE)
@@ -236,8 +229,8 @@ async def _leave(service: Any) -> None:
 
 
 async def _obey(service: Any, socket: Any, message: Any) -> None:
-    """What a page may ask for: keys, a size, a sign of life. What is none of these is
-    passed over."""
+    """Do what a page may ask for: keys, a size, a sign of life. Anything else is passed
+    over."""
     try:
         kind, *rest = message.json()
         said: Any = rest[0] if rest else None
@@ -249,7 +242,7 @@ async def _obey(service: Any, socket: Any, message: Any) -> None:
             )
         elif kind == "ping":
             await socket.send_json(["pong", said])
-        # Of the focus the app is told nothing: it would show no keys without it.
+        # The app learns nothing of the focus: it would show no keys without it.
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         return
 

@@ -1,7 +1,6 @@
-"""What is answered: a received text and its thread, as private notes of a request.
+"""A received text and its thread, as private notes of the request that answers it.
 
-They are read on this device alone, and what stands in them is guarded as what stands in
-the person's own texts.
+They are read on this device alone, and guarded as the person's own texts are.
 """
 
 from __future__ import annotations
@@ -26,12 +25,13 @@ _EARLIER, _LONGEST_EARLIER = 2, 400
 def to_be_answered(letter: Passage, thread: Sequence[Passage] = ()) -> str:
     """The notes on a letter and on what was said before it, the oldest first. No line
     of them has the form of a header: a model would begin its text with one."""
-    at = next((i for i, one in enumerate(thread) if _same(one, letter)), 0)
-    parts = [
-        f"{'You' if one.own else _writer(one)} wrote before:\n"
-        f"{_words(one, _LONGEST_EARLIER)}"
-        for one in thread[max(0, at - _EARLIER) : at]
-    ]
+    ids = [one.record_id for one in thread]
+    at = ids.index(letter.record_id) if letter.record_id in ids else 0
+    parts = []
+    for one in thread[max(0, at - _EARLIER) : at]:
+        name = first_name(addressed(one.sender_name, one.sender)) or "They"
+        who = "You" if one.own else name
+        parts.append(f"{who} wrote before:\n{_words(one, _LONGEST_EARLIER)}")
     subject = one_line(letter.subject).strip()
     about = f"({subject})\n\n" if subject else ""
     parts.append(f"To be answered:\n{about}{_words(letter, LONGEST_LETTER)}")
@@ -64,8 +64,8 @@ def received(store: Store, query: str, limit: int) -> list[Passage]:
 
 
 def recipient_of(store: Store, letter: Passage) -> str:
-    """Who gets an answer to a received text, as `Name <address>`: whom its Reply-To
-    names, else its sender."""
+    """The recipient of an answer to a received text, as `Name <address>`: its Reply-To,
+    else its sender."""
     if letter.answer_to:
         return addressed(*parted(letter.answer_to))
     name = letter.sender_name or dict(_names(store)).get(letter.sender, "")
@@ -73,8 +73,8 @@ def recipient_of(store: Store, letter: Passage) -> str:
 
 
 def addressed(name: str, address: str) -> str:
-    """Name and address as one recipient; a name that holds an address is left out, as
-    it could be another's."""
+    """Name and address as one recipient; a name that holds an address, which could be
+    another's, is left out."""
     name = one_line(name).strip()
     if not address or "@" in name or "<" in name:
         return address or name
@@ -82,7 +82,7 @@ def addressed(name: str, address: str) -> str:
 
 
 def addressed_brief(store: Store, brief: Request, reply_to: int | None) -> Request:
-    """The brief of a mail with its recipient, by default who gets the answer."""
+    """The brief of a mail with its recipient; of an answer, that of `recipient_of`."""
     letter = None if reply_to is None else store.received(reply_to)
     if brief.task != "email" or letter is None:
         return brief
@@ -146,15 +146,7 @@ def _names(store: Store) -> list[tuple[str, str]]:
     return [(address, name) for name, address in people if name and address]
 
 
-def _writer(letter: Passage) -> str:
-    return first_name(addressed(letter.sender_name, letter.sender)) or "They"
-
-
 def _words(letter: Passage, most: int) -> str:
     """The text of a letter without lines that are headers."""
     lines = [line for line in letter.text.splitlines() if not opens_header(line)]
     return "\n".join(lines).strip()[:most]
-
-
-def _same(one: Passage, other: Passage) -> bool:
-    return one.record_id == other.record_id

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
 from personal_store import ImportReport, Store, import_source, importers
 from personal_store.discovery import Discovery, Found, discover
@@ -19,9 +21,8 @@ from personal_store.records import ProgressCallback
 
 AUTO = "auto"
 """The kind that stands for whatever is found."""
-_SUFFIXES = 6
-_NAMED = 3
-"""How many files of a kind are named."""
+_SUFFIXES, _NAMED = 6, 3
+"""How many kinds of files, and how many files of a kind, are named."""
 _WHOSE = {
     OTHERS: "which others wrote",
     BOTH: "which others wrote, too",
@@ -42,10 +43,9 @@ class Plan:
 def look(
     kind: str, path: Path, me: Sequence[str] = (), known: Sequence[str] = ()
 ) -> Plan:
-    """The plan of an import of this kind; nothing is written. `me` is what the person
-    said, `known` what the store knows of them. Raises SourceError if there is nothing
-    at the path, or nothing of this kind and StoreError, OSError if it cannot be
-    read."""
+    """The plan of an import of this kind; nothing is written. `me` are the addresses
+    that the person gave, `known` those in the store. Raises SourceError if there is
+    nothing of this kind, and StoreError or OSError if it cannot be read."""
     if kind == AUTO:
         discovery = discover(path)
         if not discovery.found:
@@ -76,7 +76,7 @@ def planned(
 
 
 def plan(discovery: Discovery) -> Iterator[str]:
-    """What will be read, by kind, and what will not, with the reason."""
+    """The files that will be read, by kind, and those that will not, with reasons."""
     yield from _kinds(discovery)
     yield from unread(discovery)
 
@@ -93,8 +93,8 @@ def _owner(found: Found, me: Sequence[str], known: Sequence[str]) -> Iterator[st
     importer = importers.load(found.kind)
     if isinstance(importer, MailImporter):
         readable = (source for source in found.sources if not source.fault)
-        every = (mail for source in readable for mail in importer.envelopes(source))
-        count = sum(1 for _ in islice(every, SAMPLE))
+        mails = chain.from_iterable(map(importer.envelopes, readable))
+        count = len(list(islice(mails, SAMPLE)))
         more = "at least " if count == SAMPLE else ""
         yield f"{found.kind}: {more}{count:,} mail{'' if count == 1 else 's'}"
     owner = find_owner(importer, found.sources, me, known)
@@ -119,87 +119,68 @@ def import_noted(
     notes it as unfinished until it is done.
 
     Of `auto`, one kind is imported after the other, and `on_kind` gets the outcome of
-    each; what was found is looked up unless `discovery` gives it. `again` reads files
-    that have not changed, too.
+    each; `discovery` is looked up if absent. `again` reads unchanged files, too.
 
     Raises:
         SourceError: there is nothing at the path, or nothing that says who wrote it.
         StoreError: it cannot be imported, or another import is running.
     """
     asked = as_begun(store, asked)
+    options: dict[str, Any] = {"me": asked.me, "mapping": asked.mapping, "again": again}
     with noted(store, asked, progress) as advance:
-        if asked.kind == AUTO:
-            discovery = discovery or discover(asked.path, mine=asked.mine)
-            return _import_found(store, asked, discovery, advance, again, on_kind)
-        return import_source(
-            store,
-            asked.kind,
-            asked.path,
-            me=asked.me,
-            mapping=asked.mapping,
-            progress=advance,
-            again=again,
-        )
-
-
-def _import_found(
-    store: Store,
-    asked: Unfinished,
-    discovery: Discovery,
-    progress: ProgressCallback,
-    again: bool,
-    on_kind: Callable[[str, ImportReport | SourceError], None] | None,
-) -> ImportReport:
-    total, before = sum(found.size for found in discovery.found), 0
-    reports, notes = list[ImportReport](), list[str]()
-
-    def advance(done: int, _: int) -> None:
-        progress(before + done, total)
-
-    for found in discovery.found:
-        outcome: ImportReport | SourceError
-        try:
-            outcome = import_sources(
-                store,
-                found.kind,
-                found.sources,
-                me=asked.me,
-                mapping=asked.mapping,
-                progress=advance,
-                again=again,
+        if asked.kind != AUTO:
+            return import_source(
+                store, asked.kind, asked.path, progress=advance, **options
             )
-            reports.append(outcome)
-        except StoreBusyError:
-            raise
-        except SourceError as error:
-            outcome = error
-            notes.append(f"{found.kind}: {error}")
-        if on_kind is not None:
-            on_kind(found.kind, outcome)
-        before += found.size
-    if not reports and on_kind is None:
-        nothing = f"Nothing in {asked.path} can be imported by itself: name its kind."
-        raise SourceError("; ".join(notes) or nothing)
-    report = joined(reports)
-    report.notes += notes
-    return report
+        found = (discovery or discover(asked.path, mine=asked.mine)).found
+        total, before = sum(one.size for one in found), 0
+        reports, notes = list[ImportReport](), list[str]()
+        for one in found:
+            outcome: ImportReport | SourceError
+            try:
+                outcome = import_sources(
+                    store,
+                    one.kind,
+                    one.sources,
+                    progress=partial(_advance, advance, before, total),
+                    **options,
+                )
+                reports.append(outcome)
+            except StoreBusyError:
+                raise
+            except SourceError as error:
+                outcome = error
+                notes.append(f"{one.kind}: {error}")
+            if on_kind is not None:
+                on_kind(one.kind, outcome)
+            before += one.size
+        if not reports and on_kind is None:
+            nothing = (
+                f"Nothing in {asked.path} can be imported by itself: name its kind."
+            )
+            raise SourceError("; ".join(notes) or nothing)
+        report = joined(reports)
+        report.notes += notes
+        return report
+
+
+def _advance(
+    progress: ProgressCallback, before: int, total: int, done: int, _: int
+) -> None:
+    progress(before + done, total)
 
 
 def joined(reports: list[ImportReport]) -> ImportReport:
     """The counts of several imports as those of one."""
     total = ImportReport()
     for report in reports:
-        total.added += report.added
-        total.updated += report.updated
-        total.received += report.received
-        total.met += report.met
-        total.failures += report.failures
-        total.reasons += report.reasons
+        for name in ("added", "updated", "received", "met", "failures", "reasons"):
+            setattr(total, name, getattr(total, name) + getattr(report, name))
     return total
 
 
 def unread(discovery: Discovery) -> Iterator[str]:
-    """What is not read, as sentences, by the reason why."""
+    """The files that are not read, as a sentence for each reason."""
     whose: dict[str, list[str]] = {}
     for file, row in discovery.kept_out:
         whose.setdefault(_WHOSE[row.whose], []).append(file.name)

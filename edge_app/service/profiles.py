@@ -19,6 +19,7 @@ from decoding_core.errors import StoppedError
 from decoding_core.methods import build
 from decoding_core.settings import MethodSettings
 from edge_app.config.sealed import DamagedSealError, read_file, write_file
+from edge_app.decoding.codec import decoded
 from edge_app.decoding.events import Event, Settled, SourcesFound
 from edge_app.decoding.on_device import OfflineVerifier
 from edge_app.retrieval.context import Searchable
@@ -31,10 +32,8 @@ from personal_store import Passage
 PROFILE = "profile"
 """What the file is called in its seal."""
 _ENDING = "-profile.json"
-TEXTS = 12
-"""How many of the newest texts are read for a profile at most."""
-TOKENS = 120
-"""How long a profile may be."""
+TEXTS, TOKENS = 12, 120
+"""How many of the newest texts are read for a profile, and its length, at most."""
 GROWTH = 0.2
 """A profile is renewed when the history has grown by this share since."""
 ASKED = Request(
@@ -86,12 +85,10 @@ def store_of(profile: Path) -> Path:
 
 
 def read_profile(path: Path) -> Profile | None:
-    """The profile that is kept; None if there is none that can be read, as it can
-    be written again."""
+    """The profile in a file; None if it is absent or damaged."""
     try:
-        body = json.loads(read_file(path, PROFILE, store_of(path)))
-        return Profile(**{**body, "read": tuple(map(int, body["read"]))})
-    except (OSError, ValueError, KeyError, TypeError, DamagedSealError):
+        return decoded(Profile, json.loads(read_file(path, PROFILE, store_of(path))))
+    except (OSError, ValueError, DamagedSealError):
         return None
 
 

@@ -2,8 +2,8 @@
 
 The first line names the format and the request. Every other line is an event as
 `codec.to_json` writes it, with the seconds since the recording began under `at`.
-A tape holds what the events hold: the text, the excerpts that were read, every byte
-that left. `redacted` makes one that holds none of it.
+A tape holds the text, the excerpts that were read and every byte that left; `redacted`
+makes one without them.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ import json
 import threading
 import time
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Any
 
 from base.owner_only import create
 from decoding_core.errors import DecodingError
@@ -41,14 +42,12 @@ else:
 
 FORMAT = 1
 _HEADER = "specsteer_tape"
-_LARGEST = 64 << 20
-"""Bytes of a tape that is read: a long letter takes half of one million."""
-_LONGEST = 1e6
-"""Seconds of a tape: eleven days."""
+_LARGEST, _LONGEST = 64 << 20, 1e6
+"""Bytes of a tape that is read, a hundred long letters; its seconds, eleven days."""
 
 
 class TapeError(DecodingError):
-    """A tape cannot be written or played; the message is a sentence for the person."""
+    """A tape cannot be written or played."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +76,10 @@ class Tape:
                 runs.append([])
         return [run for run in runs if run]
 
-    def lines(self) -> Iterable[str]:
+    def lines(self) -> Iterator[str]:
         """The lines of its file, without line ends."""
         yield _header(self.request, self.samples)
-        for one in self.recorded:
-            yield _line(one)
+        yield from (to_json(one.event, at=round(one.at, 3)) for one in self.recorded)
 
 
 class Recorder:
@@ -96,7 +94,7 @@ class Recorder:
         samples: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Raises TapeError: there is such a file, or none can be made."""
+        """Raises TapeError if there is such a file, or none can be made."""
         self._clock, self._began = clock, clock()
         self._writing = threading.Lock()
         self._file: IO[bytes] = new_file(path)
@@ -105,21 +103,15 @@ class Recorder:
     def add(self, event: Event) -> None:
         """Write down an event that comes now; from any thread."""
         with self._writing:
-            self._write(_line(Recorded(self._clock() - self._began, event)))
+            self._write(to_json(event, at=round(self._clock() - self._began, 3)))
 
     def close(self) -> None:
-        """No more events come."""
+        """Close the file."""
         self._file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _write(self, line: str) -> None:
         self._file.write(line.encode() + b"\n")
-        self._file.flush()  # what was said before a crash is there
+        self._file.flush()  # the events before a crash are there
 
 
 def new_file(path: Path) -> IO[bytes]:
@@ -134,8 +126,8 @@ def new_file(path: Path) -> IO[bytes]:
 
 
 def read_tape(path: Path) -> Tape:
-    """The tape in a file, whoever wrote it: every value is of the kind that its event
-    says, or TapeError names the line that is not."""
+    """The tape in a file, whoever wrote it; raises TapeError, which names a line with a
+    value of the wrong kind."""
     try:
         if path.stat().st_size > _LARGEST:
             raise TapeError(f"{path} is larger than a tape gets ({_LARGEST >> 20} MiB)")
@@ -143,7 +135,7 @@ def read_tape(path: Path) -> Tape:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is not text in UTF-8"
         raise TapeError(f"{path} cannot be read: {reason}") from error
-    request, samples, recorded = Request(""), False, []
+    request, samples, recorded = Request(""), False, list[Recorded]()
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -160,63 +152,52 @@ def read_tape(path: Path) -> Tape:
             at = float(body.pop("at", 0.0))
             if not 0 <= at < _LONGEST:
                 raise ValueError("no time")
-            event = event_from(body)
+            recorded.append(Recorded(at, event_from(body)))
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise TapeError(
                 f"line {number} of {path} is no event of a tape: 'specsteer write "
                 "--record FILE' makes one"
             ) from error
-        recorded.append(Recorded(at, event))
     if not recorded:
         raise TapeError(f"{path} is no tape: no event is in it")
     return Tape(request, tuple(recorded), samples)
 
 
 def redacted(tape: Tape) -> Tape:
-    """The tape with every word, number and id of it masked: what is left are the kinds
-    of its events, how long each text is, and when it came.
+    """The tape with every word, number and id masked; the kinds of its events, the
+    lengths of their texts and their times stay.
 
-    A letter becomes an x and a digit a 0; what takes two cells still does, and what
-    takes none stays, since this is what a fault of the screen hangs on. Ids become 0:
-    they are words to whoever has the model. Payloads become as many zero bytes.
+    A letter becomes an x and a digit a 0; the width of a character on the screen stays,
+    since faults of the screen depend on it. Ids become 0: they are words to whoever has
+    the model. Payloads become as many zero bytes.
     """
     began = min(one.at for one in tape.recorded)
     recorded = tuple(
         Recorded(round(one.at - began, 2), _masked(one.event)) for one in tape.recorded
     )
-    asked = replace(
-        tape.request,
-        text=mask(tape.request.text),
-        recipient=mask(tape.request.recipient),
-    )
-    return Tape(asked, recorded, tape.samples)
+    words = {name: mask(getattr(tape.request, name)) for name in ("text", "recipient")}
+    return Tape(replace(tape.request, **words), recorded, tape.samples)
 
 
 def mask(text: str) -> str:
     """`text` with its letters and digits hidden, as wide and as long as before."""
-    return "".join(_MASKS.get(_kind(letter), letter) for letter in text)
+    return "".join(map(_mask_of, text))
 
 
-_MASKS = {"letter": "x", "wide": "字", "digit": "0", "sign": "·"}
 _OPEN_FIELDS = frozenset({"origin", "what", "kind", "personalisation"})
-"""Texts that are words of the program, not of the person."""
+"""Fields with words of the program, not of the person."""
 
 
-def _kind(letter: str) -> str:
+def _mask_of(letter: str) -> str:
     category = unicodedata.category(letter)
     if unicodedata.east_asian_width(letter) in "WF":
-        return "wide"
-    if category[0] == "L":
-        return "letter"
-    if category[0] == "N":
-        return "digit"
-    return "sign" if category in ("So", "Co", "Cn", "Sk", "Sc") else "kept"
+        return "字"
+    masks = {"L": "x", "N": "0", "So": "·", "Co": "·", "Cn": "·", "Sk": "·", "Sc": "·"}
+    return masks.get(category[0]) or masks.get(category, letter)
 
 
 def _masked(event: Event) -> Event:
-    values = {
-        one.name: _hidden(one.name, getattr(event, one.name)) for one in fields(event)
-    }
+    values = _hidden_fields(event)
     if isinstance(event, Finished):
         values = {"reason": event.reason, "statistics": event.statistics}
     if isinstance(event, Sent | Received):
@@ -229,8 +210,8 @@ def _masked(event: Event) -> Event:
 
 
 def _hidden(name: str, value: Any) -> Any:
-    """A field's value without what it tells; numbers that count or measure stay, with
-    two digits behind the point."""
+    """A field's value masked; numbers that count or measure stay, with two digits
+    behind the point."""
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, str):
@@ -245,18 +226,16 @@ def _hidden(name: str, value: Any) -> Any:
         return {key: _hidden("item", one) for key, one in value.items()}
     if isinstance(value, bytes):
         return bytes(len(value))
-    inner = {
-        one.name: _hidden(one.name, getattr(value, one.name)) for one in fields(value)
-    }
-    return type(value)(**inner)
+    return type(value)(**_hidden_fields(value))
+
+
+def _hidden_fields(value: Any) -> dict[str, Any]:
+    names = [one.name for one in fields(value)]
+    return {name: _hidden(name, getattr(value, name)) for name in names}
 
 
 def _header(request: Request, samples: bool) -> str:
     return dumped({_HEADER: FORMAT, "request": asdict(request), "samples": samples})
-
-
-def _line(one: Recorded) -> str:
-    return to_json(one.event, at=round(one.at, 3))
 
 
 def _request(body: dict[str, Any]) -> Request:
@@ -278,7 +257,7 @@ _NOTHING: dict[str, Any] = {
     **dict.fromkeys(("correspondents", "identities", "references"), ()),
     **dict.fromkeys(("search_received", "thread"), ()),
 }
-"""What each method answers about a store that is not there; None for all others."""
+"""The answer of each method without a store; None for all others."""
 
 
 def by_the_clock(event: Event) -> None:
@@ -320,12 +299,13 @@ class RecordedService(WritingService):
 
     def search(self, query: str, limit: int = 20) -> list[Source]:
         """Sources in the recordings that hold `query`."""
-        found = [
+        words = query.casefold()
+        found = (
             source
             for source in self._sources()
-            if query.casefold() in f"{source.title} {source.excerpt}".casefold()
-        ]
-        return found[:limit]
+            if words in f"{source.title} {source.excerpt}".casefold()
+        )
+        return list(islice(found, limit))
 
     def texts(self, record_ids: Sequence[int]) -> list[Source]:
         """Sources in the recordings of these records."""
@@ -354,8 +334,7 @@ class RecordedService(WritingService):
         return f"{path.name} ({kind}{whose}) was not read: this is a recorded run"
 
     def __getattr__(self, name: str) -> Any:
-        """Any other method of a service: there is no store and no model, so it finds
-        nothing and does nothing."""
+        """Any other method of a service, which does nothing and finds nothing."""
         if name.startswith("_"):
             raise AttributeError(name)
         return lambda *_, **__: _NOTHING.get(name)

@@ -40,10 +40,8 @@ _PIECE = 128
 
 @dataclass(frozen=True, slots=True)
 class TextJob:
-    """A text being written with a specialist; `emit` is called with all that happens.
-
-    `method` is the one that the settings of the request name.
-    """
+    """A text that a specialist writes; `emit` gets all events, and `method` is that of
+    the request's settings."""
 
     model: Model
     context: TextSlots
@@ -52,20 +50,20 @@ class TextJob:
     emit: Emit
     stop: threading.Event
     patience: Patience = field(default_factory=Patience)
-    """With a server that is lost in mid-text."""
+    """Waits for a server that is lost in mid-text."""
     keeps_session: bool = False
     """Whether the verifier's session stays open for another version of the text."""
     draws: Draws | None = None
-    """A privacy account that draws; None: nothing is reckoned."""
+    """A privacy account that draws; None: nothing is counted."""
     gate: Gate | None = None
-    """What a draft must pass before it leaves; None: all may leave."""
+    """The guard of the drafts; None: all may leave."""
     given_ids: Sequence[int] = ()
-    """The text that stands, from which it goes on; `max_tokens` counts them."""
+    """The text so far, from which it goes on; `max_tokens` counts them."""
 
     def read_ahead(self, passages: Sequence[Passage]) -> None:
-        """Have the specialist read its prompt before the text is asked for; `run` reads
-        on from there. Raises StoppedError once `stop` is set, and keeps what was read
-        till then."""
+        """Have the specialist read its prompt before the text is asked for; `run` goes
+        on from there. Raises StoppedError once `stop` is set, and keeps the tokens read
+        so far."""
         self.context.stop = self.stop
         token_ids = self._prompts(passages).private_ids[:-1]
         engine = self.context.sequence()
@@ -76,7 +74,7 @@ class TextJob:
             read_text(engine, token_ids[:read])
 
     def run(self, verifier: Verifier, passages: Sequence[Passage]) -> FinishReason:
-        """Write the text; why it ended. Raises DecodingError if it cannot be
+        """Write the text and return why it ended; raises DecodingError if it cannot be
         written."""
         request, settings = self.request, self.request.settings
         vocabulary = self.model.vocabulary
@@ -87,7 +85,6 @@ class TextJob:
             adapter = "" if worn is None else worn.name
             reads = request.personalisation
             self.emit(SourcesFound(prompts.sources, reads, adapter))
-
             span = SpanEnd(self.emit, request.instead_of, request.behind)
             emitter = EventEmitter(
                 span.hear,
@@ -129,7 +126,7 @@ class TextJob:
                 emitter,
                 max_tokens=request.max_tokens,
                 end_ids=vocabulary.end_ids,
-                never=never_drawn(self.model.vocabulary, request, passages),
+                never=never_drawn(vocabulary, request, passages),
                 stop=self.stop,
                 draws=self.draws,
                 gate=self.gate,
@@ -153,7 +150,7 @@ class TextJob:
         return loop.ended
 
     def _prompts(self, passages: Sequence[Passage]) -> Prompts:
-        """What both models read."""
+        """The prompts of both models."""
         request = self.request
         builder = PromptBuilder(
             self.model.vocabulary.tokenize,
@@ -174,7 +171,7 @@ class TextJob:
 def never_drawn(
     vocabulary: Vocabulary, request: WriteRequest, passages: Sequence[Passage]
 ) -> NeverDrawn:
-    """What may not stand in the text of a request that is written from `passages`."""
+    """The tokens that may not stand in a text written from `passages`."""
     read = (request.brief.text, request.background, *(one.text for one in passages))
     is_mail = request.brief.task == "email"
     shown = without_controls("\n".join(read))
@@ -201,9 +198,8 @@ _MORE_WORDS = 4
 class SpanEnd:
     """Passes events on up to the end of a stretch that is written anew.
 
-    A model goes on until the text is whole. The stretch ends with as many sentences as
-    stood there; a part of a sentence ends before the words behind it, or with its
-    sentence.
+    The stretch ends with as many sentences as stood there; a part of a sentence ends
+    before the words behind it, or with its sentence.
     """
 
     def __init__(self, emit: Emit, instead_of: str, behind: str) -> None:
