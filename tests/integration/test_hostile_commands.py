@@ -26,147 +26,86 @@ from edge_app.service.profiles import Profile, keep_profile, profile_path
 from tests.hostile import HOSTILE, MARK, dangers
 from tests.mailboxes import ME
 
-CASES = {
-    (): ["--{hostile}", "{hostile}", "{plugin}", "--help"],
-    ("write",): [
-        "x",
-        "x --plain",
-        "x --json",
-        "x --method {hostile}",
-        "x --threshold {hostile}",
-        "x --personalisation {hostile}",
-        "x --lora {hostile}",
-        "x --lora {gguf}",
-        "x --reply-to {hostile}",
-        "x --task {hostile}",
-    ],
-    ("import",): [
-        "mbox {mbox} --me {hostile}",
-        "jsonl {jsonl}",
-        "csv {csv}",
-        "csv {csv} --map text={hostile}",
-        "auto {zip} --yes --me {me}",
-        "auto {folder}",
-        "auto {missing}",
-        "whatsapp {whatsapp}",
-        "mbox {missing}",
-        "mbox {gguf}",
-        "{hostile} {mbox}",
-        "csv {csv} --map {hostile}",
-        "imap {hostile} --server {hostile}",
-        "imap {hostile} --server 127.0.0.1:{hostile}",
-        "~mbox {mbox} --me {me}",
-    ],
-    ("serve",): [
-        "--allow-origin {hostile}",
-        "--task {hostile}",
-        "--method {hostile}",
-        "--lora {hostile}",
-        "--specialist {missing}",
-        "--generalist {missing}",
-    ],
-    ("search",): [
-        "photos",
-        "photos --explain",
-        "photos --json",
-        "come --received",
-        "~{hostile} --kind {hostile}",
-        "photos --since {hostile}",
-    ],
-    ("sent",): ["", "--brief", "--json", "--bytes"],
-    ("replay",): [
-        "{tape}",
-        "{tape} --redact {new}",
-        "{tape} --redact {new} --yes",
-        "{tape} --redact {tape} --yes",
-        "{missing}",
-        "{jsonl}",
-        "{hostile}",
-        "{tape} --speed {hostile}",
-    ],
-    ("lab", "evaluate"): ["{missing}", "{eval}", "{jsonl}", "--{hostile}"],
-    ("lab", "tune"): [
-        "{missing}",
-        "{eval}",
-        "--queries {hostile}",
-        "--json {missing}/a/b",
-    ],
-    ("privacy", "check"): [
-        "{hostile}",
-        "{hostile} --request {hostile} --to {hostile}",
-        "{hostile} --json",
-    ],
-    ("privacy", "allow"): [
-        "~{hostile}",
-        "~{hostile} --undo",
-        "{hostile} && privacy allow",
-    ],
-    ("profile",): ["", "{hostile}", "refresh --specialist {gguf}"],
-    ("lab", "adapter", "train"): [
-        "--name {hostile}",
-        "~--person {hostile}",
-        "--{hostile}",
-    ],
-    ("lab", "adapter", "list"): ["~", "~--json"],
-    ("lab", "adapter", "show"): ["{hostile}"],
-    ("lab", "adapter", "remove"): ["{hostile} --yes"],
-    ("status",): ["", "--json"],
-    ("show",): ["1", "1 --raw", "4", "{hostile}"],
-    ("me",): ["", "{hostile}"],
-    ("me", "list"): [""],
-    ("me", "add"): ["~{hostile}@example.net && me"],
-    ("me", "remove"): ["~{hostile}@example.org"],
-    ("me", "suggest"): [""],
-    ("exclude",): ["--words photos", "--words photos --yes", "~--kind {hostile}"],
-    ("trash",): ["--words photos --yes", "1", "--list", "--restore 3"],
-    ("forget",): ["--words photos", "1 --yes", "~--source {hostile}", "--everything"],
-    ("reclean",): ["~", "~--all", "--{hostile}"],
-    ("store", "backup"): [""],
-    ("store", "decrypt"): ["--yes"],
-    ("store", "encrypt"): ["~", "{hostile}"],
-    ("store", "export"): ["-", "{missing}", "{missing}/a", "- --format {hostile}"],
-    ("store", "merge"): ["{other}", "{missing}", "{gguf}"],
-    ("store", "raw"): ["~on", "~off", "{hostile}"],
-    ("store", "restore"): ["--yes", "{missing} --yes", "{gguf} --yes", "{other}"],
-    ("store", "settings"): ["", "{hostile}"],
-    ("store", "tidy"): ["~", "{hostile}"],
-    ("doctor",): [""],
-    ("pair",): [
-        "{hostile}",
-        "~specsteer://pair?code={hostile}",
-        "1-AAAA-AAAA --server {hostile}",
-        "~1-AAAA-AAAA",
-    ],
-    ("unpair",): ["~", "{hostile}"],
-    ("completion",): ["~bash", "{hostile}"],
-    ("purge",): ["--dry-run", "{hostile}"],
-    ("demo",): ["", "--seed {hostile}"],
-    ("models", "list"): ["~", "~--json"],
-    ("models", "check"): ["{gguf} {gguf}", "{missing} {hostile}", "{hostile} {gguf}"],
-    ("models", "pull"): ["{hostile}"],
-    ("models", "use"): ["{gguf} {missing}", "{hostile} {hostile}"],
-    ("models", "remove"): ["{hostile}"],
-    ("lab", "bench", "quality"): ["--data {missing}", "--data {eval}", "--{hostile}"],
-    ("lab", "bench", "coverage"): [
-        "--requests {gguf}",
-        "--requests {eval}",
-        "--{hostile}",
-    ],
-    ("lab", "bench", "cleaning"): ["--by {hostile}"],
-    ("lab", "bench", "load"): ["--json {hostile} {hostile}"],
-    ("lab", "bench", "guard"): [
-        "--data {missing}",
-        "--data {gguf}",
-        "--count {hostile}",
-    ],
-    ("lab", "bench", "importing"): ["--seed {hostile}"],
-    ("lab", "bench", "latency"): ["--runs {hostile}"],
-    ("lab", "bench", "privacy"): ["--conditions {hostile}"],
-    ("lab", "bench", "retrieval"): ["--texts {hostile}"],
-    ("lab", "bench", "speed"): ["--engines {hostile}", "--json {hostile} {hostile}"],
-}
-"""Arguments of each command; {names} are of the world. What hostile words are shown is
-seen by the mark beside them, but where a case begins with ~."""
+CASES = """
+: --{hostile} | {hostile} | {plugin} | --help
+write: x | x --plain | x --json | x --method {hostile} | x --threshold {hostile} |
+    x --personalisation {hostile} | x --lora {hostile} | x --lora {gguf} |
+    x --reply-to {hostile} | x --task {hostile}
+import: mbox {mbox} --me {hostile} | jsonl {jsonl} | csv {csv} |
+    csv {csv} --map text={hostile} | auto {zip} --yes --me {me} | auto {folder} |
+    auto {missing} | whatsapp {whatsapp} | mbox {missing} | mbox {gguf} |
+    {hostile} {mbox} | csv {csv} --map {hostile} | imap {hostile} --server {hostile} |
+    imap {hostile} --server 127.0.0.1:{hostile} | ~mbox {mbox} --me {me}
+serve: --allow-origin {hostile} | --task {hostile} | --method {hostile} |
+    --lora {hostile} | --specialist {missing} | --generalist {missing}
+search: photos | photos --explain | photos --json | come --received |
+    ~{hostile} --kind {hostile} | photos --since {hostile}
+sent: . | --brief | --json | --bytes
+replay: {tape} | {tape} --redact {new} | {tape} --redact {new} --yes |
+    {tape} --redact {tape} --yes | {missing} | {jsonl} | {hostile} |
+    {tape} --speed {hostile}
+lab evaluate: {missing} | {eval} | {jsonl} | --{hostile}
+lab tune: {missing} | {eval} | --queries {hostile} | --json {missing}/a/b
+privacy check: {hostile} | {hostile} --request {hostile} --to {hostile} |
+    {hostile} --json
+privacy allow: ~{hostile} | ~{hostile} --undo | {hostile} && privacy allow
+profile: . | {hostile} | refresh --specialist {gguf}
+lab adapter train: --name {hostile} | ~--person {hostile} | --{hostile}
+lab adapter list: ~. | ~--json
+lab adapter show: {hostile}
+lab adapter remove: {hostile} --yes
+status: . | --json
+show: 1 | 1 --raw | 4 | {hostile}
+me: . | {hostile}
+me list: .
+me add: ~{hostile}@example.net && me
+me remove: ~{hostile}@example.org
+me suggest: .
+exclude: --words photos | --words photos --yes | ~--kind {hostile}
+trash: --words photos --yes | 1 | --list | --restore 3
+forget: --words photos | 1 --yes | ~--source {hostile} | --everything
+reclean: ~. | ~--all | --{hostile}
+store backup: .
+store decrypt: --yes
+store encrypt: ~. | {hostile}
+store export: - | {missing} | {missing}/a | - --format {hostile}
+store merge: {other} | {missing} | {gguf}
+store raw: ~on | ~off | {hostile}
+store restore: --yes | {missing} --yes | {gguf} --yes | {other}
+store settings: . | {hostile}
+store tidy: ~. | {hostile}
+doctor: .
+pair: {hostile} | ~specsteer://pair?code={hostile} | 1-AAAA-AAAA --server {hostile} |
+    ~1-AAAA-AAAA
+unpair: ~. | {hostile}
+completion: ~bash | {hostile}
+purge: --dry-run | {hostile}
+demo: . | --seed {hostile}
+models list: ~. | ~--json
+models check: {gguf} {gguf} | {missing} {hostile} | {hostile} {gguf}
+models pull: {hostile}
+models use: {gguf} {missing} | {hostile} {hostile}
+models remove: {hostile}
+lab bench quality: --data {missing} | --data {eval} | --{hostile}
+lab bench coverage: --requests {gguf} | --requests {eval} | --{hostile}
+lab bench cleaning: --by {hostile}
+lab bench load: --json {hostile} {hostile}
+lab bench guard: --data {missing} | --data {gguf} | --count {hostile}
+lab bench importing: --seed {hostile}
+lab bench latency: --runs {hostile}
+lab bench privacy: --conditions {hostile}
+lab bench retrieval: --texts {hostile}
+lab bench speed: --engines {hostile} | --json {hostile} {hostile}
+"""
+"""Arguments of each command, `.` for none; {names} are of the world. Hostile words that
+are shown are seen by the mark beside them, but where a case begins with ~."""
+
+
+def cases():
+    """The words of each command, with its cases."""
+    for line in CASES.replace("|\n", "|").strip().splitlines():
+        path, _, found = line.partition(":")
+        yield tuple(path.split()), [case.strip() for case in found.split(" | ")]
 
 
 def leaves(command, path=()):
@@ -181,7 +120,7 @@ def leaves(command, path=()):
 
 def test_every_command_has_a_case():
     """A new command is shown hostile words before anybody else does it."""
-    assert set(CASES) == set(leaves(edge_app.cli.cli))
+    assert {path for path, _ in cases()} == set(leaves(edge_app.cli.cli))
 
 
 @pytest.fixture(scope="module")
@@ -247,12 +186,13 @@ def call(*arguments, program=edge_app.cli.cli):
 
 @pytest.mark.parametrize(
     ("path", "case"),
-    [(path, case) for path, cases in CASES.items() for case in cases],
+    [(path, case) for path, found in cases() for case in found],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else value,
 )
 def test_nothing_hostile_passes(path, case, world, monkeypatch):
     monkeypatch.setattr("edge_app.service.service.WritingService", HostileDesk)
-    commands = " ".join([*path, case.removeprefix("~")]).split(" && ")
+    words = case.removeprefix("~").removeprefix(".")
+    commands = " ".join([*path, words]).split(" && ")
     for command in commands:
         shown = call(*(word.format_map(world) for word in command.split()))
         assert dangers(shown) == []

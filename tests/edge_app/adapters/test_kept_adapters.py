@@ -73,13 +73,9 @@ def test_an_adapter_is_named_by_its_name_or_its_path(tmp_path):
 
 def test_two_trainings_of_one_name_are_refused():
     """And a name of which nothing came is no adapter."""
-    with training_alone(named("work")):
-        with (
-            pytest.raises(InvalidSettingsError, match="by another process"),
-            training_alone(named("work")),
-        ):
-            pass
-        with training_alone(named("home")):
+    with training_alone(named("work")), training_alone(named("home")):
+        busy = pytest.raises(InvalidSettingsError, match="by another process")
+        with busy, training_alone(named("work")):
             pass
     assert kept.kept_adapters() == []
 
@@ -92,11 +88,9 @@ def store(tmp_path):
     lines = []
     for number in range(20):
         word, day = WORDS[number % len(WORDS)], datetime(2020, 1, 1, tzinfo=UTC)
-        text = " ".join(
-            f"{other}{number}" for other in (*WORDS, word, "soup", "tea", "Tess")
-        )
-        day += timedelta(days=number)
-        row = {"text": text, "kind": "note", "date": day.isoformat()}
+        every = (*WORDS, word, "soup", "tea", "Tess")
+        row = {"text": " ".join(f"{one}{number}" for one in every), "kind": "note"}
+        row |= {"date": (day + timedelta(days=number)).isoformat()}
         lines.append(json.dumps(row | {"title": f"about {word} {number}"}))
     again = json.loads(lines[9]) | {"date": "2020-02-01", "title": "again"}
     lines.append(json.dumps(again | {"text": again["text"] + " indeed"}))

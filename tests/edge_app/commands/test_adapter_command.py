@@ -116,47 +116,39 @@ def test_an_adapter_that_cannot_be_worn_is_refused(run, letters, adapter, comman
 
 
 def test_adapters_are_listed_shown_and_removed(run, letters, adapter):
+    def lab(*words):
+        return run("lab", "adapter", *words)
+
     named("half").keep(about({1: LETTERS[0]}, finished=False, scores={}))
     (named("broken").keep(about({})).folder / "adapter.json").write_text("{")
-    lines = run("lab", "adapter", "list").stdout.splitlines()
+    lines = lab("list").stdout.splitlines()
     assert lines[0].startswith("broken: cannot be read; 'specsteer lab adapter remove'")
-    assert lines[1].startswith(
-        "half: not finished: 1 text, 2026-11-22, specialist.gguf"
-    )
+    begun = "half: not finished: 1 text, 2026-11-22, specialist.gguf"
+    assert lines[1].startswith(begun)
     change = "-10.0 % (-13.0 to -7.0)"
     assert lines[2] == f"mine: 2 texts, 2026-11-22, specialist.gguf, {change}"
-    shown = run("lab", "adapter", "show", "mine").stdout
+    shown = lab("show", "mine").stdout
     assert f"2.000 nats a token before, 1.800 after, {change}" in shown
     assert "no longer in your store" not in shown
-    few = about({1: LETTERS[0]}, held_out=5)
-    named("few").keep(few)
-    assert (
-        run("lab", "adapter", "show", "few").stdout.count("too few texts to tell") == 2
-    )
+    named("few").keep(about({1: LETTERS[0]}, held_out=5))
+    assert lab("show", "few").stdout.count("too few texts to tell") == 2
     chance = {"request": Score(2.0, 1.9, -0.1, 0.02)}
     named("few").keep(about({1: LETTERS[0]}, scores=chance))
-    assert "which may be chance" in run("lab", "adapter", "show", "few").stdout
+    assert "which may be chance" in lab("show", "few").stdout
     named("few").remove()
-    body = json.loads(run("lab", "adapter", "show", "mine", "--json").stdout)
-    assert body["texts"] == [1, 2]
-    assert "key" not in body
-    names = [
-        json.loads(x)["name"]
-        for x in run("lab", "adapter", "list", "--json").stdout.splitlines()
-    ]
-    assert names == ["broken", "half", "mine"]
-    assert "--yes does it" in run("lab", "adapter", "remove", "mine").stderr
+    body = json.loads(lab("show", "mine", "--json").stdout)
+    assert (body["texts"], "key" in body) == ([1, 2], False)
+    bodies = map(json.loads, lab("list", "--json").stdout.splitlines())
+    assert [body["name"] for body in bodies] == ["broken", "half", "mine"]
+    assert "--yes does it" in lab("remove", "mine").stderr
     settings_path().write_text('lora = "mine"\n')
-    done = run("lab", "adapter", "remove", "mine", "--yes")
-    assert "settings.toml still names it" in done.stderr
+    assert "settings.toml still names it" in lab("remove", "mine", "--yes").stderr
     for name in ("broken", "half"):
-        run("lab", "adapter", "remove", name, "--yes")
+        lab("remove", name, "--yes")
     assert kept_adapters() == []
-    assert "there are none" in run("lab", "adapter", "list").stderr
+    assert "there are none" in lab("list").stderr
     for what in ("show", "remove"):
-        assert (
-            "there is no adapter 'mine'" in run("lab", "adapter", what, "mine").stderr
-        )
+        assert "there is no adapter 'mine'" in lab(what, "mine").stderr
 
 
 def test_forgetting_a_text_tells_of_adapters_that_may_hold_it(run, letters, adapter):
@@ -170,14 +162,10 @@ def test_forgetting_a_text_tells_of_adapters_that_may_hold_it(run, letters, adap
     assert "other" not in done.stderr
     left = named("mine").about
     assert (set(left.texts), left.forgotten) == ({2}, 1)
-    assert (
-        "1 of its texts is no longer in your store"
-        in run("lab", "adapter", "show", "mine").stdout
-    )
-    assert (
-        "'mine' was trained on 1 of them"
-        in run("forget", "--everything", "--yes").stderr
-    )
+    shown = run("lab", "adapter", "show", "mine").stdout
+    assert "1 of its texts is no longer in your store" in shown
+    done = run("forget", "--everything", "--yes")
+    assert "'mine' was trained on 1 of them" in done.stderr
 
 
 @pytest.mark.parametrize("answer", [True, False])
@@ -193,23 +181,14 @@ def test_forgetting_offers_to_delete_an_adapter(
     monkeypatch.setattr("edge_app.commands.forget.confirm", confirm)
     monkeypatch.setattr("edge_app.commands.options.confirm", confirm)
     monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _: True)
-    done = run("forget", "1")
-    assert done.exit_code == 0, done.stderr
+    assert run("forget", "1").exit_code == 0
     assert asked[1].endswith("and may hold what they say. Delete it?")
     assert (named("mine").about is None) == answer
 
 
 WORDS = ("otter", "kettle", "ticket", "gate", "drawer", "bean", "ferry", "lamp", "pier")
 TRAIN = (
-    "lab",
-    "adapter",
-    "train",
-    "--passes",
-    "2",
-    "--held-out",
-    "2",
-    "--device",
-    "cpu",
+    *("lab", "adapter", "train", "--passes", "2", "--held-out", "2", "--device", "cpu"),
 )
 
 
@@ -251,9 +230,8 @@ def test_an_adapter_learns_from_ones_own_texts(run, own_texts, monkeypatch):
     again = run(*TRAIN)
     assert again.exit_code == 1
     assert "--fresh trains it anew" in again.stderr
-    evaluated = run(
-        "lab", "evaluate", "--lora", "mine", "--queries", "6", "--strength", "1"
-    )
+    few = "--queries", "6", "--strength", "1"
+    evaluated = run("lab", "evaluate", "--lora", "mine", *few)
     assert "the adapter mine was trained on 4 of these 6 texts" in evaluated.stderr
 
 

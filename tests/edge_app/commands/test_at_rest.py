@@ -117,18 +117,6 @@ def test_what_lies_beside_an_encrypted_store_is_encrypted_with_it(filled, passph
 
 
 @pytest.mark.slow
-def test_without_the_key_it_is_one_sentence(filled, passphrase, monkeypatch):
-    filled("store", "encrypt")
-    monkeypatch.setattr(keys, "_known", {})
-    monkeypatch.setenv("SPECSTEER_STORE_KEY", "a wrong passphrase")
-    for command in ("sent", "status", "store settings", "doctor"):
-        done = filled(*command.split())
-        assert done.exit_code == 1, command
-        assert "the key does not fit" in done.output, command
-    assert holding(WORD) == []
-
-
-@pytest.mark.slow
 def test_tidy_puts_plain_files_under_the_key(filled, passphrase):
     """Such as settings that were edited by hand, or lines of an older version."""
     filled("store", "encrypt")

@@ -6,8 +6,7 @@ import pytest
 
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.verifier import role_of
-from edge_app.commands.service_config import service_config
-from edge_app.commands.write import _service
+from edge_app.commands.service_config import config_of, service_config
 from edge_app.config.settings import Settings
 from edge_app.privacy.budget import PrivacyLimits
 from edge_app.service.requests import WriteRequest
@@ -68,13 +67,9 @@ def test_a_token_goes_in_clear_only_where_the_person_said_so(home, server, goes)
         service._check(replace(request, offline=True), role, "specialist")
 
 
-def options(**changes):
-    names = ("server", "specialist", "generalist", "lora")
-    return {**dict.fromkeys(names), "sample": False, **changes}
-
-
 def test_a_generalist_of_ones_own_needs_a_server_of_ones_own():
     """--generalist means the server that is started here, whatever the settings say."""
     settings = Settings(server="http://192.168.1.20:8765")
-    service = _service(settings, options(generalist=locate("generalist")))
-    assert service._config.server == ""
+    names = ("server", "specialist", "lora")
+    options = {**dict.fromkeys(names), "generalist": locate("generalist")}
+    assert config_of(settings, options).server == ""

@@ -42,16 +42,21 @@ def takeout(tmp_path):
     return path
 
 
-def test_without_a_terminal_the_plan_is_all(run, takeout):
-    """It says how to go on; nothing is imported."""
-    result = run("import", "auto", takeout)
-
-    assert result.exit_code == 0
-    assert "google_reviews  1 file, " in result.stdout
-    assert "not read: chat_history.csv, which others wrote, too\n" in result.stdout
-    assert "not read: lines.jsonl, photo.jpg\n" in result.stdout
-    assert "--yes" in result.stdout
+def test_everything_is_planned_and_imported_with_yes(run, takeout):
+    """Without a terminal the plan is all, and says how to go on. The last line counts
+    all of it; again it adds nothing."""
+    planned = run("import", "auto", takeout)
+    assert planned.exit_code == 0
+    assert "google_reviews  1 file, " in planned.stdout
+    assert "not read: chat_history.csv, which others wrote, too\n" in planned.stdout
+    assert "not read: lines.jsonl, photo.jpg\n" in planned.stdout
+    assert "--yes" in planned.stdout
     assert "your texts  none" in run("status").stdout
+    first = run("import", "auto", takeout, "--yes")
+    assert first.stdout.splitlines()[-1] == "added 1, skipped 0, failed 0"
+    assert "google_reviews: added 1, skipped 0, failed 0" in first.stderr
+    again = run("import", "auto", takeout, "--yes")
+    assert again.stdout.splitlines()[-1] == "added 0, skipped 1, failed 0"
 
 
 def test_one_that_was_broken_off_goes_on(run, tmp_path):
@@ -84,33 +89,20 @@ def test_one_that_was_broken_off_goes_on(run, tmp_path):
     assert run("import", "mbox").exit_code == 2
 
 
-def test_with_yes_everything_is_imported(run, takeout):
-    """The last line counts all of it; again it adds nothing."""
-    first = run("import", "auto", takeout, "--yes")
-    again = run("import", "auto", takeout, "--yes")
-
-    assert first.stdout.splitlines()[-1] == "added 1, skipped 0, failed 0"
-    assert "google_reviews: added 1, skipped 0, failed 0" in first.stderr
-    assert again.stdout.splitlines()[-1] == "added 0, skipped 1, failed 0"
-
-
 def test_what_does_not_say_who_wrote_it_needs_a_word(run, tmp_path):
     """The plan says which, and how; the word is for auto alone."""
     folder = tmp_path / "mine"
     folder.mkdir()
     (folder / "lines.jsonl").write_text(LINES)
     (folder / "diary.md").write_text("It rained in the morning.")
-
     refused = run("import", "auto", folder, "--yes")
-    taken = run("import", "auto", folder, "--yes", "--mine")
-    wrong = run("import", "markdown", folder, "--mine")
-
     assert refused.exit_code == 1
     assert "1 jsonl, 1 markdown, which do not say who wrote them" in refused.stdout
     assert "add --mine if you wrote all of it" in refused.stderr
+    taken = run("import", "auto", folder, "--yes", "--mine")
     assert taken.stdout.splitlines()[-1] == "added 2, skipped 0, failed 0"
-    assert wrong.exit_code == 2
-    assert "--mine is for auto" in wrong.stderr
+    wrong = run("import", "markdown", folder, "--mine")
+    assert (wrong.exit_code, "--mine is for auto" in wrong.stderr) == (2, True)
 
 
 def test_whose_mail_it_takes_it_for_is_said_before_it_asks(run, tmp_path):
@@ -119,10 +111,8 @@ def test_whose_mail_it_takes_it_for_is_said_before_it_asks(run, tmp_path):
         "From: Tess <tess@example.org>\nTo: ben@example.org\n\nThe pier is open.\n\n"
     )
     (tmp_path / "mail.mbox").write_text(letter)
-
     asked = run("import", "auto", tmp_path)
     named = run("import", "auto", tmp_path, "--me", "tess@example.net")
-
     assert "mbox: 1 mail\n" in asked.stdout
     assert "taking tess@example.org for you, because it sent the sent" in asked.stdout
     assert "taking tess@example.net for you, as you say" in named.stdout
@@ -133,27 +123,20 @@ def test_whose_mail_it_takes_it_for_is_said_before_it_asks(run, tmp_path):
 def test_on_a_terminal_it_asks(run, takeout, monkeypatch, answer):
     monkeypatch.setattr(import_texts, "is_interactive", lambda: True)
     monkeypatch.setattr(import_texts.click, "confirm", lambda *_, **__: answer)
-
     result = run("import", "auto", takeout)
-
     assert ("added 1" in result.stdout) == answer
     assert ("Nothing is imported." in result.stderr) == (not answer)
 
 
-def test_a_kind_that_cannot_be_imported_does_not_stop_the_others(
-    run, takeout, tmp_path
-):
+def test_a_kind_that_cannot_be_imported_does_not_stop_the_others(run, tmp_path):
     """It says why, and the status says that something is missing."""
-    unclear = "From: a@example.org\nTo: b@example.org\n\nWhose letters are these?\n"
-    other = "From: c@example.org\nTo: d@example.org\n\nNobody can know about that.\n"
     folder = tmp_path / "mixed"
     folder.mkdir()
-    (folder / "1.eml").write_text(unclear)
-    (folder / "2.eml").write_text(other)
+    for number, (sender, to) in enumerate((("a", "b"), ("c", "d"))):
+        mail = f"From: {sender}@x.org\nTo: {to}@x.org\n\nWhose letters are these?\n"
+        (folder / f"{number}.eml").write_text(mail)
     (folder / "a.jsonl").write_text(LINES)
-
     result = run("import", "auto", folder, "--yes", "--mine")
-
     assert result.exit_code == 1
     assert "eml: It is not clear which address is yours" in result.stderr
     assert result.stdout.splitlines()[-1] == "added 1, skipped 0, failed 0"
@@ -175,7 +158,10 @@ main()
 """
 
 
-@pytest.mark.parametrize("kind", [("auto", "--mine"), ("jsonl",)], ids=" ".join)
+KINDS = pytest.mark.parametrize("kind", [("auto", "--mine"), ("jsonl",)], ids=" ".join)
+
+
+@KINDS
 def test_a_watched_folder_is_imported_again(tmp_path, kind):
     """What comes later is read; Ctrl-C ends it with the counts and status 0."""
     folder = tmp_path / "texts"
@@ -202,7 +188,7 @@ def test_a_watched_folder_is_imported_again(tmp_path, kind):
         reader.join()
 
 
-@pytest.mark.parametrize("kind", [("auto", "--mine"), ("jsonl",)], ids=" ".join)
+@KINDS
 def test_what_was_imported_counts_however_soon_it_is_stopped(
     run, tmp_path, monkeypatch, kind
 ):
@@ -213,12 +199,9 @@ def test_what_was_imported_counts_however_soon_it_is_stopped(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(import_texts, "show_report", stop)
-    monkeypatch.setattr(import_texts, "show_report", stop)
     monkeypatch.setattr(discovery.settled, "__defaults__", (0.0, lambda _: None))
     result = run("import", *kind, tmp_path, "--watch")
-
-    assert result.exit_code == 1
-    assert result.stdout == "added 1, skipped 0, failed 0\n"
+    assert (result.exit_code, result.stdout) == (1, "added 1, skipped 0, failed 0\n")
 
 
 HELD = """
@@ -270,16 +253,11 @@ def test_ctrl_c_keeps_what_was_imported(run, tmp_path, monkeypatch):
 
 def test_without_a_terminal_there_is_a_line_now_and_then(monkeypatch, capsys):
     """Every half minute, with the rate since the start and the time left."""
-    now = 0.0
-    monkeypatch.setattr(progress_module.time, "monotonic", lambda: now)
-
+    now = [0.0]
+    monkeypatch.setattr(progress_module.time, "monotonic", lambda: now[0])
     with Progress("reading", in_bytes=True) as progress:
-        progress.show(100_000_000, 500_000_000)
-        now = 10.0
-        progress.show(200_000_000, 500_000_000)
-        now = 40.0
-        progress.show(300_000_000, 500_000_000)
-
+        for now[0], done in ((0.0, 100), (10.0, 200), (40.0, 300)):
+            progress.show(done * 1_000_000, 500_000_000)
     assert capsys.readouterr().err == (
         "reading: 300 MB of 500 MB, 5.0 MB a second, 40 s left\n"
     )
@@ -295,27 +273,20 @@ def test_without_a_terminal_there_is_a_line_now_and_then(monkeypatch, capsys):
 )
 def test_a_server_is_for_imap_alone(run, arguments, sentence):
     result = run("import", *arguments)
-
-    assert result.exit_code == 2
-    assert sentence in result.stderr
+    assert (result.exit_code, sentence in result.stderr) == (2, True)
 
 
-def test_a_password_is_never_guessed(run, monkeypatch):
-    """Without keyring and terminal the command says what to do, and asks no server."""
+def test_a_password_comes_from_the_keyring_and_is_never_guessed(run, monkeypatch):
+    """It is what is told to the server, and is not printed; without keyring and
+    terminal the command says what to do, and asks no server."""
+    command = "import", "imap", "a@example.org", "--server", "127.0.0.1:1143"
     monkeypatch.setitem(sys.modules, "keyring", None)
-
-    result = run("import", "imap", "a@example.org", "--server", "imap.example.org")
-
+    result = run(*command)
     assert result.exit_code == 1
-    assert "keyring set specsteer:imap.example.org a@example.org" in result.stderr
-
-
-def test_a_password_comes_from_the_keyring(run, monkeypatch):
-    """It is what is told to the server, and is not printed."""
+    assert "keyring set specsteer:127.0.0.1 a@example.org" in result.stderr
     known = {("specsteer:127.0.0.1", "a@example.org"): "secret"}
-    keyring = types.ModuleType("keyring")
+    keyring, errors = map(types.ModuleType, ("keyring", "keyring.errors"))
     keyring.get_password = lambda service, user: known.get((service, user))
-    errors = types.ModuleType("keyring.errors")
     errors.KeyringError = type("KeyringError", (Exception,), {})
     monkeypatch.setitem(sys.modules, "keyring", keyring)
     monkeypatch.setitem(sys.modules, "keyring.errors", errors)
@@ -326,8 +297,6 @@ def test_a_password_comes_from_the_keyring(run, monkeypatch):
         raise SourceError(f"refused {login}.")
 
     monkeypatch.setattr(import_texts.imap, "connected", connected)
-
-    result = run("import", "imap", "a@example.org", "--server", "127.0.0.1:1143")
-
+    result = run(*command)
     assert (told[0].password, told[0].port) == ("secret", 1143)
     assert "secret" not in result.stderr

@@ -21,6 +21,7 @@ from edge_app.transport.verifier import CloudVerifier
 from tests.fakes import verdict_on
 
 SESSION = {"session_id": "s", "generalist": "g", "base": "b"}
+FORGED = {**SESSION, "session_id": "a\nb"}
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -79,10 +80,7 @@ def verify(url, token="t"):
         (401, b"", CloudRefusedError, "refused the token"),
         (500, b"oops", CloudUnreachableError, "failed: status 500"),
         (201, json.dumps(SESSION).encode(), CloudRefusedError, "status 201"),
-        (
-            *(201, json.dumps({**SESSION, "session_id": "a\nb"}).encode()),
-            *(MessageError, "no session"),
-        ),
+        (201, json.dumps(FORGED).encode(), MessageError, "no session"),
     ],
 )
 def test_any_answer_becomes_an_error_of_ours(other, status, body, error, words):
@@ -92,21 +90,18 @@ def test_any_answer_becomes_an_error_of_ours(other, status, body, error, words):
         verify(other.url)
 
 
-@pytest.mark.parametrize(
-    ("status", "body", "words"),
-    [
+def test_doctor_takes_no_other_answer_for_a_server(other, home):
+    """As a hotel's page for its guests gives it."""
+    settings = Settings(server=other.url, token="t", token_in_clear=True)
+    for status, body, words in (
         (302, b"", "sends its visitors elsewhere"),
         (204, b"", "no SpecSteer server"),
         (200, b"{}", "no SpecSteer server"),
         (200, b"<html>Welcome to the hotel</html>", "not JSON"),
-    ],
-)
-def test_doctor_takes_no_other_answer_for_a_server(other, home, status, body, words):
-    """As a hotel's page for its guests gives it."""
-    other.answer = (status, body)
-    settings = Settings(server=other.url, token="t", token_in_clear=True)
-    with pytest.raises((CloudRefusedError, DecodingError), match=words):
-        program._server(settings)
+    ):
+        other.answer = (status, body)
+        with pytest.raises((CloudRefusedError, DecodingError), match=words):
+            program._server(settings)
 
 
 @pytest.mark.parametrize("server", ["127.0.0.1", "localhost"])

@@ -35,7 +35,6 @@ def left(home):
 
 def test_it_says_what_there_is_and_deletes_nothing_unasked(full):
     before = left(full)
-
     for words in (("--dry-run",), ()):
         done = run(*words)
         assert "your letters" in done.output
@@ -52,9 +51,7 @@ def test_all_of_ours_goes_and_nothing_else(full, tmp_path):
     (full / "settings.toml").unlink()
     (full / "settings.toml").symlink_to(target)
     kept = os.open(full / "store.db", os.O_RDONLY)
-
     done = run("--yes")
-
     assert done.exit_code == 0, done.output
     assert left(full) == {"notes.txt"}
     assert target.read_text() == "[method]"
@@ -63,22 +60,18 @@ def test_all_of_ours_goes_and_nothing_else(full, tmp_path):
     assert "there is nothing of ours" in run("--yes").output
 
 
-@pytest.mark.parametrize(
-    ("name", "sentence"),
-    [
+def test_nothing_goes_while_something_of_ours_runs(full):
+    for name, sentence in (
         ("drafts/draft-1.jsonl", "the app has a draft open"),
         ("store.db.lock", "an import is running"),
         ("cloud.lock", "a server works from here"),
-    ],
-)
-def test_nothing_goes_while_something_of_ours_runs(full, name, sentence):
-    with (full / name).open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        done = run("--yes")
-
-    assert done.exit_code == 1
-    assert sentence in done.output
-    assert (full / "store.db").exists()
+    ):
+        with (full / name).open("a") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            done = run("--yes")
+        assert done.exit_code == 1
+        assert sentence in done.output
+        assert (full / "store.db").exists()
 
 
 def test_every_name_that_the_program_makes_is_known(home):
@@ -87,18 +80,8 @@ def test_every_name_that_the_program_makes_is_known(home):
         CliRunner().invoke(cli, words)
     folder = JournalFolder(home / "drafts")
     assert folder.paths() == []
-
     run("--yes")
-
     assert left(home) == set()
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_a_shell_completes(shell):
-    script = CliRunner().invoke(cli, ["completion", shell]).output
-
-    assert "_SPECSTEER_COMPLETE" in script
-    assert "specsteer" in script
 
 
 def test_commands_and_their_values_are_completed():
@@ -107,6 +90,11 @@ def test_commands_and_their_values_are_completed():
         shell = ShellComplete(cli, {}, "specsteer", "_SPECSTEER_COMPLETE")
         return {item.value for item in shell.get_completions(before, typed)}
 
+    for shell in ("bash", "zsh", "fish"):
+        assert (
+            "_SPECSTEER_COMPLETE"
+            in CliRunner().invoke(cli, ["completion", shell]).output
+        )
     assert completed("pu") == {"purge"}
     assert completed("completion", "") == {"bash", "zsh", "fish"}
     assert completed("write", "--specialist", "embedded-s") == {"embedded-specialist"}

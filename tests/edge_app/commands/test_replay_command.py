@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-import edge_app.cli
 from edge_app.service.tape import RecordedService, Recorder, read_tape
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tui"))
@@ -27,40 +26,35 @@ class Recorded(RecordedService):
         return {"own": 1}
 
 
-def call(*arguments):
-    return CliRunner().invoke(
-        edge_app.cli.cli, list(map(str, arguments)), prog_name="specsteer"
-    )
-
-
 @pytest.fixture
 def tape(tmp_path):
     path = tmp_path / "letter.jsonl"
     now = iter(range(1000))
-    with Recorder(path, REQUEST, samples=True, clock=lambda: next(now) / 100) as made:
+    clock = lambda: next(now) / 100  # noqa: E731
+    with closing(Recorder(path, REQUEST, samples=True, clock=clock)) as made:
         for event in letter_recording():
             made.add(event)
     return path
 
 
-def test_what_is_recorded_is_played_again(tmp_path, monkeypatch):
+def test_what_is_recorded_is_played_again(run, tmp_path, monkeypatch):
     """As it happened, and without another word on standard output."""
     monkeypatch.setattr("edge_app.service.service.WritingService", Recorded)
     path = tmp_path / "a.jsonl"
-    written = call("write", "Thank her", "--to", "Ana", "--sample", "--record", path)
+    written = run("write", "Thank her", "--to", "Ana", "--sample", "--record", path)
     assert written.exit_code == 0, written.output
-    assert written.stdout == call("write", "Thank her", "--to", "Ana").stdout
+    assert written.stdout == run("write", "Thank her", "--to", "Ana").stdout
     found = read_tape(path)
     assert [one.event for one in found.recorded] == letter_recording()
     assert (found.request.text, found.request.recipient) == ("Thank her", "Ana")
     assert found.samples
-    again = call("write", "Thank her", "--record", path)
+    again = run("write", "Thank her", "--record", path)
     assert (again.exit_code, again.stdout) == (1, "")
     assert "exists: give the tape another name" in again.stderr
 
 
-def test_in_a_pipe_a_tape_is_a_line_per_event(tape):
-    lines = call("replay", tape).stdout.splitlines()
+def test_in_a_pipe_a_tape_is_a_line_per_event(run, tape):
+    lines = run("replay", tape).stdout.splitlines()
     assert lines[0] == (
         "asked for: email for Ana: Thank Ana for the photos. Say yes to the weekend of "
         "the 14th."
@@ -80,19 +74,19 @@ def test_in_a_pipe_a_tape_is_a_line_per_event(tape):
     assert lines[1].startswith("    0.01 s  read 3 texts: email to Ana, 2024-08-19")
 
 
-def test_a_report_is_shown_before_it_is_written(tape, tmp_path):
+def test_a_report_is_shown_before_it_is_written(run, tape, tmp_path):
     out = tmp_path / "report.jsonl"
-    asked = call("replay", tape, "--redact", out)
+    asked = run("replay", tape, "--redact", out)
     assert asked.exit_code == 2
     assert "look at it, then --yes" in asked.stderr
     assert not out.exists()
-    written = call("replay", tape, "--redact", out, "--yes")
+    written = run("replay", tape, "--redact", out, "--yes")
     assert written.stdout == asked.stdout == out.read_text()
     assert "Whitby" in tape.read_text()
     assert "Whitby" not in written.stdout
-    lines = call("replay", out).stdout.splitlines()
-    assert len(lines) == len(call("replay", tape).stdout.splitlines())
+    lines = run("replay", out).stdout.splitlines()
+    assert len(lines) == len(run("replay", tape).stdout.splitlines())
     assert "“ xxxx xx” accepted, “ xxxxxx” recovered" in "\n".join(lines)
     for line in out.read_text().splitlines():
         json.loads(line)
-    assert call("replay", tape, "--redact", out, "--yes").exit_code == 1
+    assert run("replay", tape, "--redact", out, "--yes").exit_code == 1

@@ -6,7 +6,7 @@ import pytest
 
 from edge_app.commands.terminal import bars
 from edge_app.config.settings import store_path
-from personal_store import Store
+from personal_store import Store, copies, keys
 
 SECRET = "Zanzibarensis balloon over Quedlinburg, whispered the nightwatchman."
 
@@ -80,8 +80,8 @@ def test_trash_and_back(run, texts):
 
 
 def test_exclude_and_back(run, texts):
-    assert "1 excluded" in run("exclude", "--person", "ana@example.org", "--words",
-                               "balloon", "--yes").stdout  # fmt: skip
+    which = "--person", "ana@example.org", "--words", "balloon"
+    assert "1 excluded" in run("exclude", *which, "--yes").stdout
     assert held() == []
     assert "1 used again" in run("exclude", "--undo", "1", "--yes").stdout
     assert held() == [1]
@@ -100,9 +100,8 @@ def test_show_raw_and_clean(run, texts):
 def test_me(run, texts):
     assert "tess@example.org  2 texts  (told so)" in run("me").stdout
     assert run("me", "add", "ana@example.org").stdout.startswith("1 stored texts turn")
-    assert run("me", "remove", "ana@example.org").stdout.startswith(
-        "1 stored texts are"
-    )
+    done = run("me", "remove", "ana@example.org").stdout
+    assert done.startswith("1 stored texts are")
     assert "no other address" in run("me", "suggest").stderr
 
 
@@ -143,40 +142,9 @@ def test_a_broken_store_is_replaced_by_its_backup(run, texts, home):
 
 def test_tidy_raw_and_reclean(run, texts):
     said = run("store", "tidy").stdout
-    assert said.startswith(
-        "tidy and sound: store.db holds the texts that stay and noth"
-    )
+    assert said.startswith("tidy and sound: store.db holds the texts that stay and no")
     assert "dropped 2" in run("store", "raw", "off").stdout
     assert "cleaned 0 again" in run("reclean").stdout
-
-
-def test_encrypt_and_decrypt(run, texts, monkeypatch):
-    """The passphrase comes from the environment here. Drafts of the app go along."""
-    from edge_app.commands.app import draft_journals
-    from edge_app.tui.draft import asked
-    from models.prompts import Request
-    from personal_store import keys
-
-    journal = draft_journals().begin()
-    journal.add(asked(Request(""), Request("a secret plan")))
-    journal.close()
-
-    monkeypatch.setattr(keys, "_known", {})
-    monkeypatch.setattr(keys, "in_keyring", lambda _: "")
-    assert "SPECSTEER_STORE_KEY" in run("store", "encrypt").stderr
-    monkeypatch.setenv("SPECSTEER_STORE_KEY", "a long passphrase")
-    assert run("store", "encrypt").exit_code == 0
-    assert "; encrypted" in run("status").stdout
-    assert b"secret plan" not in journal.path.read_bytes()
-    keys.remember(store_path(), None)
-    monkeypatch.setenv("SPECSTEER_STORE_KEY", "a wrong passphrase")
-    wrong = run("search", "pier")
-    assert wrong.exit_code == 1
-    assert "the key does not fit" in wrong.stderr
-    monkeypatch.setenv("SPECSTEER_STORE_KEY", "a long passphrase")
-    assert run("store", "decrypt", "--yes").exit_code == 0
-    assert "not encrypted" in run("status").stdout
-    assert b"secret plan" in journal.path.read_bytes()
 
 
 COMMANDS = [
@@ -191,11 +159,10 @@ COMMANDS = [
 @pytest.mark.slow
 def test_a_wrong_key_is_one_sentence_everywhere(run, texts, monkeypatch, capfd):
     """And exit status 1; nothing is changed."""
-    from personal_store import copies, keys
-
     monkeypatch.setattr(keys, "_known", {})
     monkeypatch.setattr(keys, "in_keyring", lambda _: "")
     run("store", "backup")
+    assert "SPECSTEER_STORE_KEY" in run("store", "encrypt").stderr
     copies.encrypt(store_path(), keys.fresh())
     before = store_path().read_bytes()
     another = keys.fresh()
@@ -204,8 +171,7 @@ def test_a_wrong_key_is_one_sentence_everywhere(run, texts, monkeypatch, capfd):
         monkeypatch.setenv("SPECSTEER_STORE_KEY", wrong)
         for command in COMMANDS if wrong == another else COMMANDS[:1]:
             done = run(*command.format(texts).split(" "))
-            assert done.exit_code == 1, command
-            assert done.stdout == "", command
+            assert (done.exit_code, done.stdout) == (1, ""), command
             assert done.stderr.startswith("Error: The store "), command
             assert "the key does not fit" in done.stderr, command
             assert done.stderr.count("\n") == 1, command
@@ -215,8 +181,6 @@ def test_a_wrong_key_is_one_sentence_everywhere(run, texts, monkeypatch, capfd):
 
 
 def test_without_a_terminal_it_is_said_which_option_does_it(run, texts, monkeypatch):
-    from personal_store import copies, keys
-
     run("store", "backup")
     for command in ("store restore", "exclude 1", "trash 1", "forget 1"):
         done = run(*command.split())
@@ -236,9 +200,7 @@ def test_all_say_that_a_store_is_untidy_until_it_is_proven(run, texts):
     done = run("forget", "1", "--yes")
     assert done.exit_code == 1
     assert "table mine was not made by SpecSteer" in done.stderr
-    words = (
-        "traces of forgotten texts may be left in the store: run 'specsteer store tidy'"
-    )
+    words = "traces of forgotten texts may be left in the store: run 'specsteer store"
     assert words in run("status").stdout
     assert words in run("doctor").stdout
     assert words in run("trash", "--list").stderr

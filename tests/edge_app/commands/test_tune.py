@@ -4,12 +4,9 @@ import json
 from dataclasses import replace
 
 import pytest
-from click.testing import CliRunner
 
-from edge_app.cli import cli
-from edge_app.config.settings import settings_path, store_path
+from edge_app.config.settings import settings_path
 from edge_app.evaluation import figures
-from personal_store import Store, import_source
 
 FEW = (
     *("--strength", "0.5,2", "--threshold", "0.1"),
@@ -17,22 +14,11 @@ FEW = (
 )
 
 
-@pytest.fixture(autouse=True)
-def no_probe(monkeypatch):
-    monkeypatch.setenv("SPECSTEER_EXTRA_BUFFERS", "off")
-
-
-def run(*arguments):
-    return CliRunner(charset="utf-8").invoke(
-        cli, ["lab", "tune", *map(str, arguments)], prog_name="specsteer"
-    )
-
-
 @pytest.mark.slow
-def test_the_sample_letters(tmp_path):
+def test_the_sample_letters(run, tmp_path):
     """Two tables, two sentences, all figures in a file; nothing is set."""
     file = tmp_path / "tuned.json"
-    result = run("--sample", "--queries", 4, *FEW, "--json", file)
+    result = run("lab", "tune", "--sample", "--queries", 4, *FEW, "--json", file)
     assert result.exit_code == 0, result.stderr
     for word in ("strength", "threshold", "1 now", "0.5 now", "kept"):
         assert word in result.stdout
@@ -45,27 +31,17 @@ def test_the_sample_letters(tmp_path):
     assert not settings_path().exists()
 
 
-def imported(tmp_path, count):
-    """Own notes in the store."""
+@pytest.mark.slow
+def test_a_choice_is_written_when_asked_for(run, tmp_path, monkeypatch):
+    """And only then; other settings stay. Which it is, another test holds."""
     path = tmp_path / "notes.jsonl"
+    text = "the otter number {} slept under our boat while the tide went out"
     rows = [
-        {
-            "text": f"the otter number {n} slept under our boat while the tide "
-            f"went out past {n} quiet mills",
-            "kind": "note",
-            "date": f"2024-01-{n:02}",
-        }
-        for n in range(1, count + 1)
+        {"text": text.format(n), "kind": "note", "date": f"2024-01-{n:02}"}
+        for n in range(1, 6)
     ]
     path.write_text("\n".join(map(json.dumps, rows)))
-    with Store.open(store_path()) as store:
-        import_source(store, "jsonl", path)
-
-
-@pytest.mark.slow
-def test_a_choice_is_written_when_asked_for(tmp_path, monkeypatch):
-    """And only then; other settings stay. Which it is, another test holds."""
-    imported(tmp_path, 5)
+    run("import", "jsonl", path)
     before = "[method]\nstrength = 1.0  # beta\n"
     settings_path().write_text(before)
     real = figures.tune
@@ -75,9 +51,9 @@ def test_a_choice_is_written_when_asked_for(tmp_path, monkeypatch):
         return replace(found, strength=replace(found.strength, chosen=2.0))
 
     monkeypatch.setattr(figures, "tune", choose)
-    assert run(*FEW).exit_code == 0
+    assert run("lab", "tune", *FEW).exit_code == 0
     assert settings_path().read_text() == before
-    result = run(*FEW, "--write")
+    result = run("lab", "tune", *FEW, "--write")
     assert result.exit_code == 0, result.stderr
     assert settings_path().read_text() == "[method]\nstrength = 2.0  # beta\n"
     assert "strength = 2" in result.stderr
@@ -94,8 +70,8 @@ def test_a_choice_is_written_when_asked_for(tmp_path, monkeypatch):
         (("no.jsonl",), 1, "no.jsonl"),
     ],
 )
-def test_what_cannot_be(arguments, code, words):
+def test_what_cannot_be(run, arguments, code, words):
     """Before a model is loaded."""
-    result = run(*arguments)
+    result = run("lab", "tune", *arguments)
     assert result.exit_code == code
     assert words in result.stderr

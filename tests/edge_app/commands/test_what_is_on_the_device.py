@@ -1,4 +1,4 @@
-"""`import`, `search`, `sent`, `status`: what lies on this device."""
+"""`import` of garbage, and the ledger in `sent` and `status`."""
 
 import base64
 import json
@@ -8,7 +8,6 @@ from datetime import date, datetime
 
 import pytest
 
-from decoding_core.foreign_text import one_line
 from edge_app.config.settings import ledger_path
 from edge_app.decoding.events import Received, Sent
 from edge_app.privacy.ledger import Ledger, SpentToday, read_ledger, spent_path
@@ -42,68 +41,27 @@ def test_garbage_is_no_traceback(run, tmp_path, kind, body):
     assert result.stdout.startswith("added 0") or result.stderr.startswith("Error: ")
 
 
-def test_search_as_json(run, letters):
-    """One object per line, with the record's id."""
-    found = [
-        json.loads(line)
-        for line in run("search", "--json", "pier").stdout.split("\n")
-        if line
-    ]
-    assert found[0]["record_id"] > 0
-    assert "pier" in found[0]["text"]
-
-
-def test_a_stranger_cannot_steer_the_terminal():
-    """Subjects of replies come from others, escape codes with them."""
-    assert one_line("Re: \x1b]0;evil\x07 hi\n") == "Re: \ufffd]0;evil\ufffd hi "
-    assert one_line("grüße 👩\u200d🚀 日本") == "grüße 👩\u200d🚀 日本"
-
-
 def test_sent_counts_every_request(run, ledger):
-    """One line each, what came back left out."""
+    """One line each, what came back left out; JSON has all that the ledger keeps."""
     result = run("sent")
-    assert len(result.stdout.splitlines()) == 4
-    assert "block" in result.stdout.splitlines()[1]
-    assert "30 B  2 token ids" in result.stdout.splitlines()[1]
+    lines = result.stdout.splitlines()
+    assert len(lines) == 4
+    assert "block" in lines[1]
+    assert "30 B  2 token ids" in lines[1]
     assert result.stderr == "4 requests, 370 bytes in all\n"
-
-
-def test_sent_as_json(run, ledger):
-    """Everything that the ledger keeps."""
-    body = json.loads(run("sent", "--json").stdout.splitlines()[1])
-    assert body == {
-        "time": 1_700_000_000.5,
-        "url": "http://a:1",
-        "what": "block",
-        "size": 30,
-        "token_ids": [5, 6],
-        "payload": "0001",
-        "redacted": False,
-        "padding": 0,
-        "words": {},
-        "drafted": None,
-        "kept": None,
-        "void": False,
-        "nats": None,
-    }
+    kept = {"time": 1_700_000_000.5, "url": "http://a:1", "what": "block", "size": 30}
+    kept |= {"token_ids": [5, 6], "payload": "0001", "redacted": False, "padding": 0}
+    kept |= {"words": {}, "drafted": None, "kept": None, "void": False, "nats": None}
+    assert json.loads(run("sent", "--json").stdout.splitlines()[1]) == kept
 
 
 def test_sent_says_what_a_message_told_of_the_history(run, ledger):
-    """Where it was reckoned: the line behind the message's own."""
+    """Where it was reckoned, the line behind the message's own; and the sum of today
+    for each server."""
     reckoned = {"event": "PrivacySpent", "nats": 2.25}
     with ledger_path().open("a") as file:
         for body in (SOUND, reckoned, SOUND, {**reckoned, "nats": "x"}):
             file.write(json.dumps(body) + "\n")
-    result = run("sent")
-    assert result.stdout.splitlines()[-2].endswith("  2.25 nats")
-    assert "nats" not in result.stdout.splitlines()[-1]
-    assert result.stderr.endswith("bytes in all, 2.2 nats of your history\n")
-    bodies = [json.loads(line) for line in run("sent", "--json").stdout.splitlines()]
-    assert [body.get("nats") for body in bodies][-2:] == [2.25, None]
-
-
-def test_sent_says_what_each_server_was_told_today(run, ledger):
-    """And what day that is, by the clock of this machine; names come from a file."""
     path, today = spent_path(ledger_path()), datetime.now().astimezone().date()
     for server, day in (
         ("http://a:1", today),
@@ -111,45 +69,32 @@ def test_sent_says_what_each_server_was_told_today(run, ledger):
         ("c", date(2020, 1, 1)),
     ):
         SpentToday(path, server, day).add(1.25)
-    said = run("sent").stderr.splitlines()[1:]
-    assert said[0] == "told http://a:1 today: 1.2 nats of your history"
-    assert "\x1b" not in said[1]
-    assert len(said) == 2
+    result = run("sent")
+    assert result.stdout.splitlines()[-2].endswith("  2.25 nats")
+    assert "nats" not in result.stdout.splitlines()[-1]
+    total, first, second = result.stderr.splitlines()
+    assert total.endswith("bytes in all, 2.2 nats of your history")
+    assert first == "told http://a:1 today: 1.2 nats of your history"
+    assert "\x1b" not in second
+    bodies = [json.loads(line) for line in run("sent", "--json").stdout.splitlines()]
+    assert [body.get("nats") for body in bodies][-2:] == [2.25, None]
 
 
-SOUND = {
-    "event": "Sent",
-    "time": 1.0,
-    "url": "u",
-    "what": "open",
-    "size": 1,
-    "token_ids": [],
-    "payload": "",
-}
+SOUND = {"event": "Sent", "time": 1.0, "url": "u", "what": "open", "size": 1}
+SOUND |= {"token_ids": [], "payload": ""}
+BROKEN = [
+    *({"time": "noon"}, {"time": None}, {"size": "big"}, {"size": float("inf")}),
+    *({"token_ids": 5}, {"token_ids": ["a"]}, {"payload": 5}, {"payload": "A"}),
+    *({"event": ["Sent"]}, None, [], "Sent"),
+]
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"time": "noon"},
-        {"time": None},
-        {"size": "big"},
-        {"size": float("inf")},
-        {"token_ids": 5},
-        {"token_ids": ["a"]},
-        {"payload": 5},
-        {"payload": "A"},
-        {"event": ["Sent"]},
-        None,
-        [],
-        "Sent",
-    ],
-)
-def test_a_line_that_was_edited_by_hand_is_passed_over(run, ledger, change):
+def test_a_line_that_was_edited_by_hand_is_passed_over(run, ledger):
     """The others are shown all the same."""
-    broken = {**SOUND, **change} if isinstance(change, dict) else change
     with ledger_path().open("ab") as file:
-        file.write(json.dumps(broken).encode() + b"\n\xff\xfe{\n")
+        for change in BROKEN:
+            broken = {**SOUND, **change} if isinstance(change, dict) else change
+            file.write(json.dumps(broken).encode() + b"\n\xff\xfe{\n")
     result = run("sent")
     assert len(result.stdout.splitlines()) == 4
     assert result.exit_code == 0

@@ -42,11 +42,17 @@ def test_other_lines_and_comments_stay(tmp_path, ends):
 
 
 def test_a_file_that_was_not_there(home):
-    """The one that everything reads; nobody else may."""
+    """The one that everything reads; nobody else may. A line is taken out again."""
     path = write_settings({"method.strength": 0.5})
+    write_settings({"keys.draft": "ctrl+b", "theme": "nord"})
     assert path.parent == home
-    assert read_settings().method.strength == 0.5
+    settings = read_settings()
+    assert (settings.method.strength, settings.theme) == (0.5, "nord")
+    assert settings.keys == {"draft": "ctrl+b"}
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    for name in ("keys.draft", "method.strength", "theme"):
+        write_settings({name: None})
+    assert path.read_text().split() == ["[method]", "[keys]"]
 
 
 def test_a_table_in_one_line(tmp_path):

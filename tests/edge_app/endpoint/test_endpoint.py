@@ -141,20 +141,13 @@ def test_a_program_gets_a_text_in_the_persons_voice(url, service):
 def test_only_the_last_message_is_the_request(url, service):
     """All else is private notes, which no server reads."""
     said = messages(
-        ("system", "Be brief."),
-        ("user", "Write to Ben"),
-        ("assistant", "Dear Ben"),
-        ("user", "Now to Ana"),
+        *(("system", "Be brief."), ("user", "Write to Ben")),
+        *(("assistant", "Dear Ben"), ("user", "Now to Ana")),
     )
+    given = {"temperature": 0.5, "top_p": 0.5, "seed": -1, "max_tokens": 7}
     with client(url) as asked:
-        asked.chat.completions.create(
-            model="specsteer-review",
-            messages=said,
-            temperature=0.5,
-            top_p=0.5,
-            seed=-1,
-            max_tokens=7,
-        )
+        chat = asked.chat.completions
+        chat.create(model="specsteer-review", messages=said, **given)
     (request,) = service.requests
     assert request.brief == Request("Now to Ana", "review")
     assert request.background == (
@@ -162,21 +155,19 @@ def test_only_the_last_message_is_the_request(url, service):
     )
     settings = request.settings
     assert (settings.temperature, settings.top_p) == (0.5, 0.5)
-    assert (settings.seed, request.max_tokens) == ((1 << 63) - 1, 7)
-    assert request.reserved == 7
+    assert settings.seed == (1 << 63) - 1
+    assert (request.max_tokens, request.reserved) == (7, 7)
 
 
-@pytest.mark.parametrize(
-    ("body", "sentence"),
-    [
-        ({"messages": messages(("assistant", "x"))}, "the last message must be"),
-        ({"messages": messages(("user", " "))}, "the request is empty"),
-    ],
-)
-def test_what_is_no_request(body, sentence):
-    asked = ChatBody.model_validate({"model": "specsteer", **body})
-    with pytest.raises(InvalidSettingsError, match=sentence):
-        write_request(asked, EndpointConfig(TEMPLATE, KEY))
+def test_what_is_no_request():
+    for last, sentence in (
+        (("assistant", "x"), "the last message must be"),
+        (("user", " "), "the request is empty"),
+    ):
+        body = {"model": "specsteer", "messages": messages(last)}
+        with pytest.raises(InvalidSettingsError, match=sentence):
+            config = EndpointConfig(TEMPLATE, KEY)
+            write_request(ChatBody.model_validate(body), config)
 
 
 @pytest.mark.parametrize(
@@ -192,13 +183,13 @@ def test_what_is_no_request(body, sentence):
         ({"Host": "127.0.0.1.evil.example:80"}, 403, "host"),
     ],
 )
-@pytest.mark.parametrize("path", ["/models", "/chat/completions", "/nowhere"])
-def test_pages_and_strangers_are_refused(url, service, headers, status, code, path):
+def test_pages_and_strangers_are_refused(url, service, headers, status, code):
     sent = {"Authorization": f"Bearer {KEY}", **headers}
-    method = "POST" if path == "/chat/completions" else "GET"
-    answer = ask(method, url + path, headers=sent, json=CHAT)
-    assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
-    assert "access-control-allow-origin" not in answer.headers
+    for path in ("/models", "/chat/completions", "/nowhere"):
+        method = "POST" if path == "/chat/completions" else "GET"
+        answer = ask(method, url + path, headers=sent, json=CHAT)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
+        assert "access-control-allow-origin" not in answer.headers
     assert service.requests == []
 
 
@@ -213,14 +204,9 @@ def test_a_page_of_an_origin_that_was_named_may_ask_with_the_token():
             return ask(method, url + "/models", headers=sent)
 
         key = {"Authorization": f"Bearer {KEY}"}
-        before = asked(
-            named,
-            "OPTIONS",
-            **{
-                "Access-Control-Request-Method": "GET",
-                "Access-Control-Request-Headers": "authorization, x-stainless-os",
-            },
-        )
+        asks = {"Access-Control-Request-Method": "GET"}
+        asks["Access-Control-Request-Headers"] = "authorization, x-stainless-os"
+        before = asked(named, "OPTIONS", **asks)
         assert (before.status_code, before.headers[allowed]) == (204, named)
         assert "x-stainless-os" in before.headers["access-control-allow-headers"]
         for headers, status in ((key, 200), ({}, 401)):
@@ -236,19 +222,13 @@ def test_a_page_of_an_origin_that_was_named_may_ask_with_the_token():
 @pytest.mark.parametrize(
     "origin",
     [
-        "*",
-        "null",
-        "localhost:3000",
-        "http://x/",
-        "http://X",
-        "http://x:80",
-        "http://*.x",
+        *("*", "null", "localhost:3000", "http://x/", "http://X"),
+        *("http://x:80", "https://x:443", "http://*.x"),
     ],
 )
 def test_what_no_browser_sends_is_no_origin(origin):
     done = CliRunner().invoke(cli, ["serve", "--allow-origin", origin])
-    assert done.exit_code == 2
-    assert "is no origin" in done.output
+    assert (done.exit_code, "is no origin" in done.output) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -332,19 +312,15 @@ def test_texts_wait_for_each_other_but_not_too_many(service, monkeypatch):
     assert len(done) == 2
 
 
-def test_what_the_person_must_know_is_told_them(service):
-    with serving(service) as (url, told, _), client(url) as asked:
-        asked.chat.completions.create(**CHAT)
-    assert told == ["the server\x1b[2J is gone"]  # the command makes it one line
-
-
 def test_a_server_that_is_stopped_ends_its_text(service):
-    with serving(service) as (url, _, _):
+    """What the person must know is told them; the command makes it one line."""
+    with serving(service) as (url, told, _):
         service.gate.clear()
         with client(url) as asked:
             stream = asked.chat.completions.create(**CHAT, stream=True)
             assert service.begun.wait(PATIENCE)
     assert service.stops[0].is_set()
+    assert told == ["the server\x1b[2J is gone"]
     del stream
 
 

@@ -16,6 +16,7 @@ class FakeConnection(LosingServer):
         super().__init__({})
         self.models = [HashEngine(name, VOCABULARY) for name in ("large", "base")]
         self.url, self.asked = url, []
+        self.tell = lambda event: self._emit(event)
         self.attach(emit, stop)
 
     def attach(self, emit, stop):

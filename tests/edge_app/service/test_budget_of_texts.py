@@ -1,7 +1,6 @@
 """The privacy budget through the whole service: the specialist and its base are real,
 the server scripted."""
 
-import json
 import threading
 from dataclasses import replace
 
@@ -14,39 +13,16 @@ from edge_app.privacy.budget import PrivacyLimits
 from edge_app.privacy.guard.gate import GuardGate
 from edge_app.privacy.ledger import read_ledger, read_spent, spent_path
 from edge_app.privacy.reading import sendings
-from edge_app.service.requests import ServiceConfig, WriteRequest
+from edge_app.service.requests import WriteRequest
 from edge_app.service.service import WritingService
-from edge_app.transport import verifier as cloud
-from models.files import locate
 from models.prompts import Request
-from models.running.settings import EngineSettings
-from personal_store import Store, import_source
-from tests.edge_app.service.scripted import URL, FakeConnection
+from tests.edge_app.service.scripted import URL
 
 
 @pytest.fixture(params=["off"])
-def service(tmp_path, monkeypatch, request):
-    def connect(*arguments):
-        connection = FakeConnection(*arguments)
-        connection.tell = lambda event: connection._emit(event)
-        return connection
-
-    monkeypatch.setattr(cloud, "Connection", connect)
-    letters = tmp_path / "letters.jsonl"
-    letters.write_text(json.dumps({"text": "Hullo Ana, the pier is cold. Best, Tess"}))
-    with Store.open(tmp_path / "store.db") as store:
-        import_source(store, "jsonl", letters)
+def service(config, connections, request):
     service = WritingService(
-        ServiceConfig(
-            locate("specialist"),
-            locate("generalist"),
-            tmp_path / "store.db",
-            tmp_path / "ledger.jsonl",
-            server=URL,
-            engine=EngineSettings(extra_buffers=False),
-            privacy=PrivacyLimits(day=6.0),
-            guard=request.param,
-        )
+        replace(config, privacy=PrivacyLimits(day=6.0), guard=request.param)
     )
     yield service
     service.close()
@@ -75,17 +51,13 @@ def events_of(service, request):
 def test_what_the_guard_holds_back_is_not_told(service):
     """And all that was drawn and left is, in the first text that holds both."""
     for seed in (4, *range(50)):  # one that tells both with these weights
-        events = events_of(
-            service,
-            WriteRequest(
-                Request("Thank Ana for the photos.", recipient="Ana"),
-                settings=MethodSettings(
-                    temperature=0.8, seed=seed, threshold=0.3, base="edge"
-                ),
-                max_tokens=40,
-                privacy=PrivacyLimits(),
-            ),
+        settings = MethodSettings(
+            temperature=0.8, seed=seed, threshold=0.3, base="edge"
         )
+        brief = Request("Thank Ana for the photos.", recipient="Ana")
+        limits = PrivacyLimits()
+        wanted = WriteRequest(brief, settings=settings, max_tokens=40, privacy=limits)
+        events = events_of(service, wanted)
         held = [event for event in events if isinstance(event, HeldBack)]
         told = [event for event in events if isinstance(event, PrivacySpent)]
         if held and told and told[-1].total_tokens:

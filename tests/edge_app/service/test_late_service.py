@@ -3,7 +3,6 @@ closed at any time."""
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -12,24 +11,12 @@ from edge_app.commands.app import LazyService
 from edge_app.service.requests import ServiceConfig
 
 HEAVY = {
-    "edge_app.service.service",
-    "edge_app.privacy.guard.gate",
-    "edge_app.tui.screens.compare",
-    "edge_app.tui.screens.library",
-    "edge_app.tui.screens.style",
-    "edge_app.tui.screens.import_letters",
-    "edge_app.tui.screens.sent",
-    "edge_app.tui.screens.sources",
-    "edge_app.tui.screens.why",
-    "personal_store.cleaning.cleaning",
-    "personal_store.search.index",
-    "personal_store.store",
-    "chardet",
-    "httpx",
-    "importlib.metadata",
-    "llama_cpp",
-    "rich.traceback",
-    "transformers",
+    *("edge_app.service.service", "edge_app.privacy.guard.gate"),
+    *(f"edge_app.tui.screens.{name}" for name in ("compare", "library", "style")),
+    *(f"edge_app.tui.screens.{name}" for name in ("import_letters", "sent", "sources")),
+    *("edge_app.tui.screens.why", "personal_store.cleaning.cleaning"),
+    *("personal_store.search.index", "personal_store.store", "chardet", "httpx"),
+    *("importlib.metadata", "llama_cpp", "rich.traceback", "transformers"),
 }
 """What no first paint needs: most of it is imported by the thread that loads models, or
 with the drawer that is opened."""
@@ -50,12 +37,6 @@ app.open_app()
 """
 
 
-def service(folder: Path) -> LazyService:
-    nowhere = folder / "nowhere"
-    config = ServiceConfig(nowhere, nowhere, folder / "store.db", nowhere)
-    return LazyService(lambda: config)
-
-
 def test_the_page_is_painted_without_what_comes_later(home):
     done = subprocess.run(
         [sys.executable, "-P", "-c", UNTIL_PAINTED],
@@ -68,21 +49,19 @@ def test_the_page_is_painted_without_what_comes_later(home):
     assert not HEAVY & imported
 
 
-def test_a_service_that_was_closed_first_loads_nothing(tmp_path):
-    """It is closed when it is made, as a thread asks for it that came too late."""
-    late = service(tmp_path)
+@pytest.mark.parametrize("used", [True, False])
+def test_a_service_is_made_once_and_closed_at_any_time(tmp_path, used):
+    """One that was closed first is closed when it is made, as a thread asks for it that
+    came too late."""
+    nowhere = tmp_path / "nowhere"
+    config = ServiceConfig(nowhere, nowhere, tmp_path / "store.db", nowhere)
+    late = LazyService(lambda: config)
     assert not late.server_ended()
-    late.close()
-    with pytest.raises(StoppedError):
-        late.prepare()
-
-
-def test_all_ask_one_service(tmp_path):
-    late = service(tmp_path)
-    assert late.counts()["own"] == 0
-    made = late._service
-    assert late.search("pier") == []
-    assert late._service is made
+    if used:
+        assert late.counts()["own"] == 0
+        made = late._service
+        assert late.search("pier") == []
+        assert late._service is made
     late.close()
     with pytest.raises(StoppedError):
         late.prepare()

@@ -1,19 +1,17 @@
 """Closing a service that is busy: nobody waits for a model that is loading."""
 
 import threading
+from dataclasses import replace
 
 import pytest
 
 from decoding_core.errors import DecodingError, StoppedError
-from edge_app.service.requests import ServiceConfig
 from edge_app.service.service import WritingService
 from models.engines.llama_cpp import LlamaModel
-from models.files import locate
-from models.running.settings import EngineSettings
 
 
 @pytest.fixture
-def busy(tmp_path, monkeypatch):
+def busy(config, monkeypatch):
     """A service whose model is held while it loads, the gate, and what came of it."""
     loading, gate, outcomes = threading.Event(), threading.Event(), []
     load = LlamaModel.__init__
@@ -24,15 +22,7 @@ def busy(tmp_path, monkeypatch):
         load(self, *arguments)
 
     monkeypatch.setattr(LlamaModel, "__init__", held)
-    service = WritingService(
-        ServiceConfig(
-            locate("specialist"),
-            locate("generalist"),
-            tmp_path / "store.db",
-            tmp_path / "ledger.jsonl",
-            engine=EngineSettings(extra_buffers=False),
-        )
-    )
+    service = WritingService(replace(config, server=""))
 
     def prepare():
         try:
@@ -49,8 +39,9 @@ def busy(tmp_path, monkeypatch):
     service.close()
 
 
-def test_a_desk_is_closed_while_its_model_is_held(busy):
-    """The child is gone at once; the held thread gives up and frees when it can."""
+def test_a_service_is_closed_while_its_model_is_held(busy):
+    """The child is gone at once; the held thread gives up and frees when it can. A
+    closed service begins nothing."""
     service, gate, outcomes, thread = busy
     child = service._child
     service.close()
@@ -63,13 +54,6 @@ def test_a_desk_is_closed_while_its_model_is_held(busy):
     assert isinstance(outcome, StoppedError)
     assert service._model is None
     assert service._child is None
-
-
-def test_a_closed_desk_begins_nothing(busy):
-    service, gate, _, thread = busy
-    service.close()
-    gate.set()
-    thread.join()
     with pytest.raises(StoppedError):
         service.prepare()
     assert service._child is None

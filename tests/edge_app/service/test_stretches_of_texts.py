@@ -8,11 +8,9 @@ import pytest
 
 from edge_app.decoding.events import Given, Settled
 from edge_app.service.answering import notes_on
-from edge_app.service.requests import ServiceConfig, WriteRequest
+from edge_app.service.requests import WriteRequest
 from edge_app.service.service import WritingService
-from models.files import locate
 from models.prompts import Request
-from models.running.settings import EngineSettings
 from personal_store import Store, import_source
 from tests.mailboxes import ME, mailbox, message
 
@@ -22,7 +20,7 @@ ASKED = WriteRequest(
 
 
 @pytest.fixture
-def config(tmp_path):
+def service(config, tmp_path):
     """A store with a thread of three mails and one beside it."""
     anna, answer = "Anna <anna@example.org>", "References: <1@example.com>"
     mails = [
@@ -37,15 +35,12 @@ def config(tmp_path):
     ]
     path = tmp_path / "letters.mbox"
     path.write_bytes(mailbox(mails))
-    with Store.open(tmp_path / "store.db") as store:
+    config = replace(config, store=tmp_path / "mail.db", server="")
+    with Store.open(config.store) as store:
         import_source(store, "mbox", path, me=[ME])
-    return ServiceConfig(
-        locate("specialist"),
-        locate("generalist"),
-        tmp_path / "store.db",
-        tmp_path / "ledger.jsonl",
-        engine=EngineSettings(extra_buffers=False),
-    )
+    service = WritingService(config)
+    yield service
+    service.close()
 
 
 def written(service, request):
@@ -55,9 +50,8 @@ def written(service, request):
     return [token.text for token in tokens], events
 
 
-def test_a_text_goes_on_and_a_sentence_of_it_is_written_anew(config):
+def test_a_text_goes_on_and_a_sentence_of_it_is_written_anew(service):
     """It goes on from all that stands; a stretch ends with its sentence."""
-    service = WritingService(config)
     whole, _ = written(service, ASKED)
     text = "".join(whole)
     before = text[: text.index(" ", len(text) // 2)]
@@ -71,11 +65,9 @@ def test_a_text_goes_on_and_a_sentence_of_it_is_written_anew(config):
     short, events = written(service, stretch)
     assert "".join(short).rstrip().count(".") <= 1
     assert len(short) <= len(whole)
-    service.close()
 
 
-def test_a_thread_is_found_and_read_as_private_notes(config):
-    service = WritingService(config)
+def test_a_thread_is_found_and_read_as_private_notes(service):
     (found,) = service.search_received("nine boats")
     assert found.title.startswith("email from Anna <anna@example.org>, 2024")
     assert [one.excerpt for one in service.search_received("ANNA")] == [
@@ -85,10 +77,9 @@ def test_a_thread_is_found_and_read_as_private_notes(config):
     assert service.search_received("nobody of that name") == []
     thread = service.thread(found.record_id)
     assert [one.excerpt.split()[0] for one in thread] == ["Shall", "Yes,", "Then"]
-    with Store.open(config.store) as store:
+    with Store.open(service._config.store) as store:
         notes = notes_on(store, found.record_id)
         assert notes.index("Shall we meet") < notes.index("You wrote before:\nYes")
         assert notes.endswith("Then at nine, by the boats.")
         assert notes_on(store, 999) == ""
         assert store.thread(999) == []
-    service.close()
