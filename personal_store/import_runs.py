@@ -233,7 +233,7 @@ def _program() -> str:
     """A hash over the code of this package: whatever changes in it may read better."""
     folder = Path(__file__).parent
     said = hashlib.sha256()
-    for file in sorted(folder.rglob("*.py")):
+    for file in sorted([*folder.rglob("*.py"), *folder.rglob("*.toml")]):
         said.update(file.read_bytes())
     return said.hexdigest()[:16]
 

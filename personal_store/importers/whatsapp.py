@@ -13,11 +13,13 @@ written by whoever sent it. Times are the phone's own and count as UTC.
 
 import calendar
 import re
+import tomllib
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from pathlib import Path
 
 from personal_store.cleaning.cleaning import tidy
 from personal_store.files.files import Source
@@ -78,119 +80,19 @@ _BRACKETS = re.compile(
 )
 _PAGES = re.compile(rf"\A[{MARKS}]*[^\n]{{1,120}}\.\w{{2,5}} • [{MARKS}]*\d+ [^\W\d]+")
 """Name and pages of a document, which iOS writes before it."""
-_WHO = r"[^\n?!]{1,60}"
-_GONE = (
-    rf"this message was deleted(?: by (?:an admin|admin {_WHO}))?|null|message deleted"
-    r"|you deleted this message(?: as (?:an )?admin)?"
-    rf"|diese nachricht wurde(?: von (?:admin {_WHO}|einem\S* admin)| als admin)?"
-    r" gelöscht|du hast diese nachricht(?: als admin)? gelöscht"
-    r"|(?:eliminaste|borraste|se eliminó) este mensaje(?: como admin\S*)?"
-    rf"|este mensaje fue eliminado(?: por {_WHO})?"
-    rf"|un admin\.?(?:, {_WHO},)? eliminó este mensaje"
-    r"|vous avez supprimé ce message(?: en tant qu['’]admin\w*)?"
-    rf"|ce message a été supprimé(?: par (?:un|l['’]admin){_WHO})?"
-    r"|hai eliminato questo messaggio(?: come \w+)?"
-    rf"|questo messaggio è stato eliminato(?: da{_WHO})?"
-    r"|(?:você )?apagou (?:esta|essa) mensagem(?: como \w+)?"
-    rf"|(?:est?a |essa )?mensagem (?:foi )?apagada(?: p(?:or|el[oa]){_WHO})?"
-    r"|je hebt dit bericht(?: als beheerder)? verwijderd"
-    rf"|dit bericht is (?:door {_WHO} )?verwijderd(?: door {_WHO})?"
-    rf"|bu mesaj (?:{_WHO} tarafından )?silindi"
-    r"|bu mesajı (?:yönetici olarak )?sildiniz"
-    rf"|данное сообщение удалено(?: админ{_WHO})?"
-    r"|вы удалили данное сообщение(?: как \w+)?"
-    rf"|це повідомлення видалено(?: адмін{_WHO})?|ви видалили це повідомлення"
-    rf"|ta wiadomość została usunięta(?: przez {_WHO})?"
-    r"|usunięto tę wiadomość(?: jako \w+)?"
-    rf"|pesan ini (?:telah )?dihapus(?: oleh {_WHO})?"
-    r"|anda (?:telah )?menghapus pesan ini(?: sebagai admin)?"
-    rf"|det här meddelandet raderades(?: av {_WHO})?|du raderade det här meddelandet"
-    rf"|denne (?:besked blev|meldingen ble) slettet(?: a[fv] {_WHO})?"
-    r"|du slette(?:de denne besked|t denne meldingen)"
-    rf"|tämä viesti poistettiin(?: {_WHO})?|poistit tämän viestin"
-    rf"|tato zpráva byla (?:odstraněna|smazána)(?: {_WHO})?"
-    r"|(?:odstranili|smazali) jste tuto zprávu"
-    r"|ezt az üzenetet törölték|törölted ezt az üzenetet"
-    rf"|acest mesaj a fost șters(?: de {_WHO})?|ai șters acest mesaj"
-    rf"|αυτό το μήνυμα διαγράφηκε(?: από {_WHO})?|διαγράψατε αυτό το μήνυμα"
-    r"|това съобщение беше изтрито|изтрихте това съобщение"
-    r"|(?:이 )?메시지(?:가|는|를) 삭제(?:되었습니다|했습니다)|삭제된 메시지입니다"
-    rf"|(?:لقد )?(?:تم حذف|حذفت) هذه الرسالة|حذف {_WHO} هذه الرسالة"
-    rf"|این پیام حذف شد(?:ه است)?|شما این پیام را حذف کردید|این پیام را {_WHO} حذف کرد"
-    r"|ข้อความนี้ถูกลบแล้ว|คุณลบข้อความนี้แล้ว"
-    rf"|(?:הודעה זו|ההודעה) נמחקה(?: על ידי {_WHO})?|מחקת (?:הודעה זו|את ההודעה)"
-    rf"|यह (?:मैसेज|संदेश) (?:{_WHO} )?(?:डिलीट कर दिया(?: गया)? है|मिटाया गया)"
-    r"|आपने यह मैसेज डिलीट (?:किया|कर दिया)(?: है)?"
-    r"|(?:この)?メッセージ(?:は削除されました|を削除しました)"
-    r"|(?:此|这条)?[消信]息已(?:被)?删除|[您你]已?删除了?[此这]条?消息|這則訊息已刪除"
-    rf"|[你您]已?刪除了?這則訊息|管理[员員]{_WHO}[删刪]除了?[这這][条則]?(?:消息|訊息)"
-)
-_TAP = (
-    r"(?:[,.·] ?[^\n?!]{0,20}(?:tap|tipp|toca|toque|touch|appuy|tocc|tik|dokun|наж"
-    r"|косн|торк|stukn|dotkn|ketuk|tryk|tryck|napaut|klep|اضغط|انقر|הקש|टैप|点|點"
-    r"|タップ|탭)[^\n?!]{0,40})?"
-)
-_CALLS = (
-    r"(?:missed (?:group )?(?:voice|video) call|verpasster? (?:gruppen-?)?(?:sprach"
-    r"|video|audio)?anruf|(?:video)?llamada(?: de (?:voz|v[ií]deo))?(?: grupal"
-    r"| de grupo)? perdida|appel (?:vocal|vidéo|audio)(?: de groupe)? manqué"
-    r"|(?:video)?chiamata(?: vocale| video)?(?: di gruppo)? persa|(?:(?:video)?chamada"
-    r"|ligação)(?: de (?:voz|vídeo))?(?: em grupo)? (?:perdida|não atendida)"
-    r"|gemiste? (?:groeps)?(?:spraak|audio|video)(?:oproep|gesprek)|cevapsız (?:sesli"
-    r"|görüntülü)(?: grup)? arama|пропущенный (?:групповой )?(?:аудио|видео)?звонок"
-    r"|пропущений (?:груповий )?(?:аудіо|відео|голосовий )?(?:дзвінок|виклик)"
-    r"|nieodebrane połączenie (?:głosowe|wideo)|panggilan (?:suara"
-    r"|video)(?: grup)? (?:tak|tidak) terjawab|missat (?:röst|video)samtal|(?:mistet"
-    r"|ubesvaret) (?:tale|video|stemme)opkald|tapt (?:tale|video)anrop"
-    r"|vastaamaton (?:ääni|video)puhelu|zmeškaný (?:hlasový |video)hovor"
-    r"|nem fogadott (?:hang|videó?)hívás|apel (?:vocal|video) (?:nepreluat|pierdut)"
-    r"|αναπάντητη (?:φωνητική |βίντεο)?κλήση|مكالمة (?:صوتية|فيديو)(?: جماعية)? فائتة"
-    r"|تماس (?:صوتی|تصویری) پاسخ داده نشده|שיח(?:ה קולית|ת (?:קול|וידאו)) שלא נענתה"
-    r"|(?:वॉइस|वीडियो) कॉल मिस हुई|未接(?:语音|视频|語音|視訊)(?:通话|来电|通話|來電)"
-    r"|(?:音声|ビデオ)通話の?不在着信"
-    rf"|부재중 (?:음성|영상) ?통화){_TAP}"
-    r"|(?:voice|video) call[.,] (?:no answer|declined|\d+ (?:sec|min|h)[^\n?!]{0,30})"
-    r"|(?:sprach|video)anruf[.,] (?:keine antwort|\d+ (?:sek|min|std)[^\n?!]{0,30})"
-)
-_WAITS = (
-    r"(?:waiting for this message|warten? auf diese nachricht|esperando (?:este|el) "
-    r"mensaje|en attente d(?:e ce|u) message|in attesa (?:del|di questo) messaggio"
-    r"|aguardando (?:esta )?mensagem|a aguardar esta mensagem|wachten op dit bericht"
-    r"|bu mesaj bekleniyor|ожидание (?:данного )?сообщения|oczekiwanie na (?:tę )?"
-    r"wiadomość|menunggu pesan ini|في انتظار (?:هذه )?الرسالة|ממתין להודעה"
-    r"|väntar på det här meddelandet|venter på denne (?:besked|meldingen)"
-    r"|正在等待[此这]条?消息|このメッセージを待っています)(?:[.。،,…][^\n?!]{0,80})?"
-)
-_SHARED = (
-    r"live location shared|live-standort (?:wird )?(?:geteilt|freigegeben)"
-    r"|ubicación en (?:tiempo real|directo) compartida|se compartió la ubicación en "
-    r"tiempo real|(?:localisation|position) en direct partagée"
-    r"|posizione (?:in tempo reale|attuale) condivisa"
-    r"|localização (?:em tempo real|atual) (?:com)?partilh?ada|localização "
-    r"(?:em tempo real|atual) compartilhada|live locatie (?:wordt )?gedeeld"
-    r"|canlı konum paylaşıldı|udostępniono lokalizację na żywo|lokasi terkini dibagikan"
-    r"|(?:location|standort|ubicación|localisation|position|posizione|localização"
-    r"|locatie|konum|местоположение|геопозиция|lokalizacja|lokasi|الموقع|מיקום|位置"
-    r"|위치)[:：] (?:[^\n]{0,200} )?https?://(?:maps\.|[\w.]+/maps|foursquare)\S*"
-)
-_OTHER_NOTICES = (
-    r"(?:you (?:received|sent) a )?view once (?:photo|video|voice|message)[^\n?!]*"
-    r"|[^\n?!]{0,60}(?:zur einmaligen ansicht|einmalansicht|de visualización única"
-    r"|à vue unique|de visualização única|eenmalige weergave)[^\n?!]{0,80}"
-    r"|this message (?:can['’]t be displayed|is not supported|is unavailable)[^\n]*"
-    r"|diese nachricht (?:kann hier nicht angezeigt|wird nicht unterstützt)[^\n]*"
-    r"|(?:contact card|kontaktkarte|tarjeta de contacto|fiche contact|scheda contatto"
-    r"|cartão do contato|contactkaart) \S{3,14}"
-    r"|(?:messages and calls are end-to-end encrypted|messages to this (?:chat|group)"
-    r"|nachrichten und anrufe sind ende-zu-ende-verschlüsselt|los mensajes y las "
-    r"llamadas están cifrados|les messages et les appels sont chiffrés|i messaggi e le "
-    r"chiamate sono crittografati|as mensagens e (?:as )?(?:chamadas|ligações) são"
-    r"|berichten en oproepen (?:zijn|worden) end-to-end|mesajlar ve aramalar uçtan uca"
-    r"|сообщения и звонки защищены|wiadomości i połączenia są|pesan dan panggilan "
-    r"terenkripsi)[^\n]{0,250}"
-)
+_NOTICES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+
+
+def _any(kind: str) -> str:
+    return f"(?:{'|'.join(_NOTICES[kind])})".replace("{who}", r"[^\n?!]{1,60}")
+
+
 _NOTICE = re.compile(
-    rf"(?:{_GONE}|{_CALLS}|{_WAITS}|{_SHARED}|{_OTHER_NOTICES})[.。]?", re.IGNORECASE
+    rf"(?:{_any('deleted')}|{_any('calls')}|{_any('locations')}|{_any('others')}"
+    rf"|{_any('missed_calls')}(?:[,.·] ?[^\n?!]{{0,20}}{_any('tap')}[^\n?!]{{0,40}})?"
+    rf"|{_any('waiting')}(?:[.。،,…][^\n?!]{{0,80}})?"
+    rf"|{_any('encrypted')}[^\n]{{0,250}})[.。]?",
+    re.IGNORECASE,
 )
 """What the program itself says under somebody's name, on Android without a mark."""
 _CHOICE = re.compile(

@@ -2,17 +2,17 @@
 
 import pytest
 
-from personal_store.mail.labels import _NAMES, is_sent, unwanted
+from personal_store.mail.labels import _NAMES, _REASONS, is_sent, unwanted
 
 
 @pytest.mark.parametrize("language", _NAMES)
 def test_a_language_that_knows_sent_mail_knows_what_was_not_sent(language):
-    sent, *rest = ([n.strip() for n in names.split(",")] for names in _NAMES[language])
+    names = _NAMES[language]
 
-    assert all(is_sent((name,)) and not unwanted((name,)) for name in sent)
-    for names, reason in zip(rest, ("drafts", "in the trash", "in spam"), strict=True):
-        assert {unwanted((name,)) for name in names} == {reason}
-        assert not any(is_sent((name,)) for name in names)
+    assert all(is_sent((name,)) and not unwanted((name,)) for name in names["sent"])
+    for place, reason in _REASONS.items():
+        assert {unwanted((name,)) for name in names[place]} == {reason}
+        assert not any(is_sent((name,)) for name in names[place])
 
 
 @pytest.mark.parametrize(
