@@ -87,16 +87,6 @@ def make_token() -> str:
     return PREFIX + random + _checksum(random)
 
 
-def is_whole(token: str) -> bool:
-    """Whether the checksum of a token is right. Tokens that servers of versions before
-    this one made have none, and neither have those that people made up."""
-    given = token.removeprefix(PREFIX)
-    right_form = token.startswith(PREFIX) and token.isascii() and given.isalnum()
-    if not right_form or len(given) != _RANDOM_DIGITS + _CHECK_DIGITS:
-        return False
-    return _checksum(given[:_RANDOM_DIGITS]) == given[_RANDOM_DIGITS:]
-
-
 def digest_of(token: str) -> bytes:
     """What is kept of a token: its SHA-256. A token is too long to be guessed, so a
     slow hash would protect nothing more, and let anybody keep the server busy."""

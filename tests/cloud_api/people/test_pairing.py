@@ -1,8 +1,5 @@
 """Codes for pairing: good once, for ten minutes and five tries."""
 
-import subprocess
-import sys
-
 import pytest
 import spake2
 
@@ -23,7 +20,7 @@ from decoding_core.pairing import (
     server_proof,
 )
 from tests.cloud_api.people.people_fakes import NOW, people_in
-from tests.waiting import ROOT, at_once
+from tests.waiting import at_once
 
 KEY = "ab" * 32
 
@@ -119,21 +116,14 @@ def test_five_wrong_tries_kill_a_code(people):
 
 
 def test_a_proof_that_was_wrong_once_is_not_tried_again(people):
-    """Else the second message could guess for ever."""
-    code, _ = pairing.offer(people, "phone")
-    device = Device(code)
-    device.begin(people)
-    assert "wrong" in refused(pairing.finish, people, device.exchange, b"x" * 32)
-    assert "nothing is known" in refused(device.finish, people)
-
-
-def test_who_stands_between_is_found_out_by_both(people):
-    """The device sees another certificate than the server shows."""
+    """Else the second message could guess for ever. A device that sees another
+    certificate than the server shows does not trust it, and gives a wrong proof."""
     code, _ = pairing.offer(people, "phone")
     device = Device(code, seen="cd" * 32)
     device.begin(people)
     assert not device.trusts
     assert "the certificate another" in refused(device.finish, people)
+    assert "nothing is known" in refused(device.finish, people)
 
 
 def test_without_tls_there_is_nothing_to_be_bound_to(people):
@@ -164,15 +154,12 @@ def test_an_unknown_code_is_a_sentence(people):
 
 
 def test_a_device_of_that_name_gives_way_when_the_code_is_used(people):
-    token = people.add_device("phone")
+    people.add_device("phone")
     before = people.device("phone")
     code, found = pairing.offer(people, "phone")
-    assert found == before
-    assert people.device("phone") == before
-    assert paired(people, code).token != token
-    assert [one.id == before.id for one in people.devices(revoked=True)].count(
-        True
-    ) == 1
+    assert found == before == people.device("phone")
+    paired(people, code)
+    assert before.id in [one.id for one in people.devices(revoked=True)]
     assert people.device("phone").id != before.id
 
 
@@ -257,29 +244,6 @@ def test_of_two_processes_that_use_a_code_at_once_one_is_let_in(tmp_path):
     assert shown.count("refused\n") == 3
     with People(tmp_path) as people:
         assert len(people.devices()) == 1
-
-
-KILLED = """
-import os, sys
-from pathlib import Path
-from tests.cloud_api.people.test_pairing import *
-pairing.insert_device = lambda *_: os.kill(os.getpid(), 9)
-with People(Path(sys.argv[1])) as people:
-    device = Device(read_code(sys.argv[2]))
-    device.begin(people)
-    device.finish(people)
-"""
-
-
-@pytest.mark.slow
-def test_a_server_that_is_killed_in_the_middle_has_let_nobody_in(tmp_path):
-    with People(tmp_path) as people:
-        code, _ = pairing.offer(people, "phone")
-    arguments = [sys.executable, "-c", KILLED, str(tmp_path), str(code)]
-    assert subprocess.run(arguments, cwd=ROOT, check=False).returncode == -9
-    with People(tmp_path) as people:
-        assert people.devices() == []
-        assert paired(people, code).name == "phone"
 
 
 def test_killed_before_the_end_the_code_is_still_good(people, monkeypatch):
