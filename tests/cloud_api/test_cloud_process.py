@@ -52,8 +52,8 @@ def model_file(tmp_path):
 
 @pytest.fixture
 def command(model_file):
-    models = ["--generalist", str(model_file), "--base", str(model_file)]
-    return [sys.executable, str(SCRIPT), "serve", "--port", "0", *models]
+    words = "serve", "--port", "0", *models_of(model_file)
+    return [sys.executable, str(SCRIPT), *words]
 
 
 @pytest.fixture
@@ -93,16 +93,20 @@ def url_of(child):
     return json.loads(child.stdout.readline())["url"]
 
 
+def stream_of(url, request):
+    """The address of the stream of a new session."""
+    with client_of(url) as client:
+        path = f"/v1/sessions/{open_session(client, request)}/stream"
+    return url.replace("http", "ws") + path
+
+
 def test_it_announces_itself_and_says_goodbye(command, environment, tmp_path):
     announced = tmp_path / "address.json"
     request = open_request()
     with process([*command, "--announce", str(announced)], environment) as child:
         url = url_of(child)
         wait_until_ready(url)
-        with client_of(url) as client:
-            path = f"/v1/sessions/{open_session(client, request)}/stream"
-        stream = url.replace("http", "ws") + path
-        with connect(stream, additional_headers=HEADERS) as socket:
+        with connect(stream_of(url, request), additional_headers=HEADERS) as socket:
             child.send_signal(signal.SIGTERM)
             goodbye = frames_of(request).decode_answer(socket.recv())
             with pytest.raises(ConnectionClosed) as closed:
@@ -187,16 +191,16 @@ def test_silent_sockets_and_bad_requests_neither_block_it_nor_fill_the_log(
 
 
 @pytest.mark.slow
-def test_a_second_signal_ends_it_at_once(command, environment):
+@pytest.mark.parametrize("signals", [1, 2])
+def test_a_model_that_is_stuck_delays_a_stop_a_little(command, environment, signals):
+    """The first signal waits for the block for a while, the second ends it at once."""
     environment["FAKE_MODELS"] = "stuck"
     request = open_request(prompt=(1,))
+    frames = frames_of(request)
     with process(command, environment) as child:
         url = url_of(child)
         wait_until_ready(url)
-        with client_of(url) as client:
-            path = f"/v1/sessions/{open_session(client, request)}/stream"
-        stream = url.replace("http", "ws") + path
-        frames = frames_of(request)
+        stream = stream_of(url, request)
         with (
             connect(stream, additional_headers=HEADERS) as socket,
             connect(stream, additional_headers=HEADERS) as silent,
@@ -207,29 +211,14 @@ def test_a_second_signal_ends_it_at_once(command, environment):
             child.send_signal(signal.SIGTERM)
             assert frames.decode_answer(silent.recv()).value == Problem.STOPPING
             assert child.poll() is None, "it waits for the block"
-            child.send_signal(signal.SIGTERM)
-            assert child.wait(timeout=PATIENCE) == -signal.SIGTERM
-
-
-@pytest.mark.slow
-def test_a_stop_waits_for_no_model(command, environment):
-    environment["FAKE_MODELS"] = "stuck"
-    request = open_request(prompt=(1,))
-    with process(command, environment) as child:
-        url = url_of(child)
-        wait_until_ready(url)
-        with client_of(url) as client:
-            path = f"/v1/sessions/{open_session(client, request)}/stream"
-        stream = url.replace("http", "ws") + path
-        with connect(stream, additional_headers=HEADERS) as socket:
-            socket.send(frames_of(request).encode_block(block_after((), (1,))))
-            child.send_signal(signal.SIGTERM)
+            if signals == 2:
+                child.send_signal(signal.SIGTERM)
+                assert child.wait(timeout=PATIENCE) == -signal.SIGTERM
+                return
             with pytest.raises(ConnectionClosed) as closed:
                 while True:
                     socket.recv()
-        code = child.wait(timeout=PATIENCE)
-
-    assert code == 0
+        assert child.wait(timeout=PATIENCE) == 0
     assert closed.value.rcvd.code == 1012
 
 
@@ -247,9 +236,7 @@ def test_a_stop_waits_for_no_model(command, environment):
 def test_models_that_cannot_be_run_end_it(model_file, monkeypatch, load, sentence):
     monkeypatch.setattr(run, "load_models", load)
     monkeypatch.setattr(run, "configure_logging", lambda: None)
-    models = ["--generalist", str(model_file), "--base", str(model_file)]
-
-    code, words = refusal("--port", "0", *models, "--token", "x")
+    code, words = refusal("--port", "0", *models_of(model_file), "--token", "x")
 
     assert code == 1
     assert words.splitlines()[-1] == f"Error: {sentence}"
@@ -264,43 +251,39 @@ def refusal(*arguments, **environment):
 def test_a_port_in_use_is_one_sentence(model_file):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        models = ["--generalist", str(model_file), "--base", str(model_file)]
-        answer = refusal("--port", port, *models, "--token", "x")
-
+        answer = refusal("--port", port, *models_of(model_file), "--token", "x")
     sentence = f"port {port} on 127.0.0.1 is in use; choose another with --port"
     assert answer == (1, f"Error: {sentence}\n")
 
 
-def test_a_model_that_is_not_there_is_one_sentence(tmp_path):
-    code, words = refusal("--generalist", str(tmp_path / "no.gguf"))
+def models_of(file):
+    return "--generalist", str(file), "--base", str(file)
 
+
+@pytest.mark.parametrize(
+    ("arguments", "token", "sentence"),
+    [
+        (["--generalist", "no.gguf"], "x", "there is no model file at"),
+        ([], "two words", "printable ASCII"),
+        (
+            ["--port", "0", "--announce", "none/address.json"],
+            "x",
+            "none/address.json cannot be written; choose another file to announce",
+        ),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(model_file, arguments, token, sentence):
+    words = [*models_of(model_file), *arguments]
+    code, said = refusal(*words, SPECSTEER_CLOUD_TOKEN=token)
     assert code == 1
-    assert words.count("\n") == 1
-    assert "there is no model file at" in words
+    assert sentence in said
+    assert said.count("\n") == 1
+    assert "two words" not in said
 
 
 def test_loopback_addresses():
     assert all(map(is_loopback, ("127.0.0.1", "::1", "localhost", "127.8.8.8")))
-
-
-def test_a_token_that_cannot_be_is_one_sentence(model_file):
-    models = ["--generalist", str(model_file), "--base", str(model_file)]
-    code, words = refusal(*models, SPECSTEER_CLOUD_TOKEN="two words")
-
-    assert code == 1
-    assert "printable ASCII" in words
-    assert "two words" not in words
-
-
-def test_an_address_that_cannot_be_announced_is_one_sentence(model_file, tmp_path):
-    models = ["--generalist", str(model_file), "--base", str(model_file)]
-    path = tmp_path / "none" / "address.json"
-    code, words = refusal(
-        "--port", "0", *models, "--token", "x", "--announce", str(path)
-    )
-
-    sentence = f"{path} cannot be written; choose another file to announce"
-    assert (code, words) == (1, f"Error: {sentence}\n")
+    assert not is_loopback("192.168.1.1")
 
 
 CANARY = (61, 62, 63, 61, 62, 63)
@@ -448,18 +431,16 @@ def refused(response):
 def drive_streams(url):
     """A stream with good frames and bad ones, and one that is denied."""
     request = open_request(CANARY, CANARY)
-    frames = frames_of(request)
-    base = url.replace("http", "ws") + "/v1/sessions/"
-    with client_of(url) as client:
-        path = f"{open_session(client, request)}/stream"
+    frames, path = frames_of(request), stream_of(url, request)
     for last in (CANARY_TEXT, CANARY_TEXT.encode(), b"\xff" * frames.up_size):
-        with connect(base + path, additional_headers=HEADERS) as ws:
+        with connect(path, additional_headers=HEADERS) as ws:
             ws.send(frames.encode_block(block_after(CANARY, CANARY[:4])))
             ws.recv()
             ws.send(last)
             ws.recv()
+    nowhere = f"{path.rpartition('/sessions/')[0]}/sessions/{CANARY_TEXT}/stream"
     with pytest.raises(InvalidStatus) as denied:
-        connect(base + CANARY_TEXT + "/stream", additional_headers=HEADERS)
+        connect(nowhere, additional_headers=HEADERS)
     yield denied.value.response.body.decode()
 
 
