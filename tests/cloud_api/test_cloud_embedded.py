@@ -2,7 +2,6 @@
 same verdicts."""
 
 import random
-import threading
 
 import numpy as np
 import pytest
@@ -26,16 +25,16 @@ from tests.cloud_api.cloud_fakes import (
     timeless_frame,
 )
 from tests.fakes import verdict_on
-from tests.waiting import let_pass
 
-CONTEXT, THREADS = 512, 1
+CONTEXT = 512
+SETTINGS = EngineSettings(threads=1, extra_buffers=False)
+"""The same arithmetic on every processor."""
 
 
 @pytest.fixture(scope="module")
 def models():
     """The pair, loaded once more in this process."""
-    settings = EngineSettings(threads=THREADS)
-    loaded = [LlamaModel(locate(r), settings) for r in ("generalist", "specialist")]
+    loaded = [LlamaModel(locate(r), SETTINGS) for r in ("generalist", "specialist")]
     contexts = [LlamaContext(model, 1, CONTEXT) for model in loaded]
     yield contexts
     for context, model in zip(contexts, loaded, strict=True):
@@ -43,16 +42,16 @@ def models():
         model.close()
 
 
-def running_pair(slots, patience=0.0, kv_tokens=None):
+def running_pair(slots, kv_tokens=None):
     options = ModelOptions(
         locate("generalist"),
         locate("specialist"),
         slots,
         CONTEXT,
-        EngineSettings(threads=THREADS),
+        SETTINGS,
         kv_tokens=kv_tokens,
     )
-    return running(lambda: load_models(options), patience=patience)
+    return running(lambda: load_models(options))
 
 
 def request_for(models, prompt, method):
@@ -132,51 +131,6 @@ def test_sessions_beyond_the_seats_are_read_again(models, slots, kv_tokens):
         counts = server.engine.models.counts
         assert set(counts.evictions) == {"turn" if kv_tokens is None else "budget"}
         assert counts.reread > 0
-
-
-@pytest.mark.slow
-def test_five_texts_on_four_slots_do_not_push_each_other_out(models, monkeypatch):
-    """They read at most 1.2 times the tokens of five on five, written at once by five
-    devices that draft for a while."""
-    read, count = LlamaContext.evaluate, []
-
-    def counted(context, readings):
-        count.extend(len(reading.token_ids) for reading in readings)
-        return read(context, readings)
-
-    monkeypatch.setattr(LlamaContext, "evaluate", counted)
-    request = request_for(models, "Write an email to the landlord. " * 12, "steering")
-    tokens = {}
-    for slots in (4, 5):
-        with running_pair(slots, patience=1.0) as server:
-            count.clear()
-            devices = [
-                threading.Thread(target=write_slowly, args=(server, request, n))
-                for n in range(5)
-            ]
-            for device in devices:
-                device.start()
-            for device in devices:
-                device.join()
-            tokens[slots] = sum(count)
-
-    assert tokens[4] <= 1.2 * tokens[5]
-
-
-def write_slowly(server, request, seed, blocks=20):
-    """One text, by blocks that the generalist mostly refuses."""
-    choose, text, settled = random.Random(seed), [], []
-    with client_of(server) as client:
-        session_id = open_session(client, request)
-        for n in range(blocks):
-            drafted = choose.choices(request.prompt_ids, k=6)
-            held = len(text), digest(text), tuple(settled)
-            block = DraftBlock(n, n, *held, tuple(drafted))
-            answer = send_block(client, session_id, block, request)
-            text += [*settled, *drafted[: answer.accepted]]
-            settled = [int(row.token_ids[0]) for row in answer.rows]
-            let_pass(0.02)  # the time of a draft
-        client.delete(f"/v1/sessions/{session_id}")
 
 
 def assert_alike(verdict, expected):

@@ -60,16 +60,6 @@ def test_the_count_is_told_when_the_period_is_over():
     assert lines[LINES] == f"a bad request ({LINES + 4} more of these were not shown)"
 
 
-def test_few_are_shown_whole_in_every_period():
-    logger = Logger()
-    for period in range(3):
-        logger.now = period * PERIOD_SECONDS
-        for _ in range(LINES - 1):
-            logger.warn("a bad request")
-
-    assert logger.screen.lines == ["a bad request"] * 3 * (LINES - 1)
-
-
 def test_one_fault_does_not_hide_another():
     logger = Logger()
     for _ in range(100):

@@ -1,9 +1,8 @@
-"""TLS and HTTP in the clear on one port; the door knows both from the first moment."""
+"""TLS and HTTP in the clear on one port; both are counted from the first moment."""
 
 import asyncio
 import socket
 import ssl
-import sys
 from contextlib import ExitStack, suppress
 
 import httpx
@@ -21,16 +20,11 @@ from cloud_api.settings import ConnectionLimits
 from tests.cloud_api.cloud_fakes import (
     HEADERS,
     PLAIN,
-    block_after,
-    client_of,
-    connect,
-    frames_of,
-    open_request,
     open_session,
     running,
 )
 from tests.cloud_api.people.people_fakes import certificates, secure, tls_in, trusting
-from tests.waiting import PATIENCE, Elapsed, wait_until
+from tests.waiting import PATIENCE, wait_until
 
 FEW = ConnectionLimits(connections=32)
 GREETING = bytes.fromhex("1603010100010000fc0303")
@@ -182,35 +176,3 @@ def test_a_renewed_file_is_read_again_and_nobody_is_hung_up_on(
             assert new.get("/healthz").status_code == 200
         assert old.get("/healthz").status_code == 200
         server.on_loop(watching.cancel)
-
-
-@pytest.mark.slow
-def test_what_tls_costs_a_round(tmp_path):
-    """Prints what docs/log.md has; nothing is compared with a bound."""
-    frames, took = frames_of(open_request()), {"ws": [], "wss": []}
-    with running(tls=tls_in(tmp_path)) as server, ExitStack() as stack:
-        client = stack.enter_context(client_of(server))
-        sockets = {}
-        for scheme, context in (("ws", None), ("wss", trusting())):
-            url = server.url.replace("http", scheme)
-            path = f"/v1/sessions/{open_session(client)}/stream"
-            sockets[scheme] = stack.enter_context(
-                connect(
-                    url + path,
-                    additional_headers=HEADERS,
-                    compression=None,
-                    ssl=context,
-                )
-            )
-        # The same block again: the answer is kept, and no model takes part.
-        frame = frames.encode_block(block_after((), (1, 2)))
-        for _ in range(2000):
-            for scheme, socket_ in sockets.items():
-                passed = Elapsed()
-                socket_.send(frame)
-                socket_.recv(PATIENCE)
-                took[scheme].append(passed.told())
-    for scheme, times in took.items():
-        times.sort()
-        median, late = (1e3 * times[at] for at in (1000, 1900))
-        sys.stdout.write(f"{scheme}: median {median:.2f} ms, p95 {late:.2f} ms\n")

@@ -131,11 +131,3 @@ def test_which_base_is_loaded(arguments, expected, tmp_path, monkeypatch):
     assert result.exit_code == 0, result.output
     assert [base and base.name for base in seen] == [expected]
     assert ("no base is loaded" in result.stderr) == (expected is None)
-
-
-def test_a_base_and_none_is_wrong_usage(tmp_path):
-    """Whatever was meant."""
-    file = tmp_path / "model.gguf"
-    file.write_bytes(b"GGUF")
-    arguments = ["serve", "--no-base", "--base", str(file)]
-    assert CliRunner().invoke(cli.main, arguments).exit_code == 2

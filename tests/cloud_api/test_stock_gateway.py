@@ -236,6 +236,7 @@ def test_what_a_stock_server_cannot_do_is_refused_at_opening(gateway):
             "--no",
         ),
         (["--base-url", "http://h"], "go with --generalist-url"),
+        (["--base", "x", "--no-base"], "--base and --no-base exclude each other"),
         (["--generalist-model", "m"], "go with --generalist-url"),
         (["--generalist-url", "http://h", "--base-model", "m"], "goes with --base-url"),
         (["--generalist-url", "http://127.0.0.1:1"], "--generalist-tokenizer"),

@@ -127,7 +127,11 @@ def test_the_first_tokens_are_told(client):
     ],
 )
 def test_what_cannot_be_is_refused_with_a_sentence(client, body, expected):
-    assert problem_of(client.post("/v1/sessions", json=body)) == expected
+    answer = client.post("/v1/sessions", json=body)
+    assert problem_of(answer) == expected
+    if expected[1] == "vocabulary-mismatch":
+        assert "fake-1" in answer.json()["detail"]
+        assert "fake-2" in answer.json()["detail"]
 
 
 @pytest.mark.parametrize(
@@ -135,7 +139,8 @@ def test_what_cannot_be_is_refused_with_a_sentence(client, body, expected):
     [(492, 0, 492), (1, 511, 512), (200, 312, 512), (511, 1, 512)],
 )
 def test_prompt_and_text_have_room_together(client, prompt, text, room):
-    """512 tokens; where a text begins, less a draft of 4 and 16 settled ones."""
+    """512 tokens; when a text begins, less a draft of 4 and 16 settled ones. One that
+    goes on is opened again as far as it had come."""
     full = opening(prompt_ids=[1] * prompt, text_ids=[1] * text)
     longer = {**full, "prompt_ids": [1] * (prompt + 1)}
 
@@ -145,27 +150,15 @@ def test_prompt_and_text_have_room_together(client, prompt, text, room):
     assert f"{room} tokens" in refused.json()["detail"]
 
 
-def test_a_vocabulary_mismatch_names_both_models(client):
-    detail = client.post("/v1/sessions", json=opening(vocabulary_id="x")).json()
-
-    assert "fake-1" in detail["detail"]
-    assert "fake-2" in detail["detail"]
-
-
-@pytest.mark.parametrize("content", [b"{", b"\xff\xfe", b"", b"NaN"])
+@pytest.mark.parametrize(
+    "content",
+    [b"{", b"\xff\xfe", b"", b"NaN", b'{"version": 3, "terms": {"strength": NaN}}'],
+)
 def test_what_is_no_json_is_refused(client, content):
     headers = {"content-type": "application/json"}
     response = client.post("/v1/sessions", content=content, headers=headers)
 
     assert problem_of(response)[0] in (400, 422)
-
-
-def test_a_number_that_json_does_not_have_is_refused(client):
-    content = b'{"version": %d, "terms": {"strength": NaN}}' % VERSION
-    headers = {"content-type": "application/json"}
-    response = client.post("/v1/sessions", content=content, headers=headers)
-
-    assert problem_of(response) == (422, "invalid-request")
 
 
 def test_refusals_never_repeat_what_was_sent(client):
@@ -230,14 +223,6 @@ def test_idle_sessions_are_forgotten():
         assert is_lost(client, session_id)
 
 
-def test_too_many_sessions_make_the_longest_idle_go():
-    with running(known_sessions=2) as server, client_of(server) as client:
-        first, second, third = (open_session(client) for _ in range(3))
-        lost = [is_lost(client, one) for one in (first, second, third)]
-
-    assert lost == [True, False, False]
-
-
 def test_a_text_that_waits_gets_the_slot_of_one_that_is_silent():
     """The engine thread wakes up for it when the other's time is over, though nobody
     sends anything."""
@@ -300,17 +285,3 @@ def test_both_models_belong_to_one_thread():
 
     assert models.generalist.threads == models.base.threads == {"engine"}
     assert models.generalist.closed
-
-
-def test_a_text_that_goes_on_may_be_at_the_end_of_the_context(client):
-    """A text of 512 tokens at most is opened again as far as it had come; one that
-    begins must leave room for a block. Prompt and text count alike."""
-    prompt = len(opening()["prompt_ids"])
-    full = opening(text_ids=[1] * (512 - prompt))
-    response = client.post("/v1/sessions", json=full)
-    assert response.status_code == 201
-    client.delete(f"/v1/sessions/{response.json()['session_id']}")
-
-    full["text_ids"] = [1] * (513 - prompt)
-    refused = client.post("/v1/sessions", json=full)
-    assert problem_of(refused) == (413, "context-full")

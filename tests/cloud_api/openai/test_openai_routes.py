@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from cloud_api import openai as writing
-from cloud_api.auth import OWNER, Scope
 from cloud_api.engine.loading import load_models
 from cloud_api.engine.models import ModelOptions
 from decoding_core.messages import Verdict
@@ -81,6 +80,12 @@ def text_of(token_ids):
 HELLO = [{"role": "user", "content": "Hello"}]
 
 
+def completed(asked, prompt, **wanted):
+    """The text of a completion and why it ended."""
+    done = asked.completions.create(model="fake-1", prompt=prompt, **wanted)
+    return done.choices[0].text, done.choices[0].finish_reason
+
+
 def test_it_names_its_models(server):
     with client(server) as asked:
         assert [one.id for one in asked.models.list()] == ["fake-1", "generalist"]
@@ -127,17 +132,11 @@ def test_it_stops_at_the_end_and_at_a_stop_string_and_where_the_room_ends():
     ended = text_of(tokens[: tokens.index(end)])
     stop = ended[3:5]
     with running(lambda: load([end]), openai=True) as server, client(server) as asked:
-
-        def written(**more):
-            done = asked.completions.create(
-                model="fake-1", prompt="Once", temperature=0, **more
-            )
-            return done.choices[0].text, done.choices[0].finish_reason
-
-        assert written() == (ended, "stop")
-        assert written(stop=[stop, "never"]) == (ended[: ended.index(stop)], "stop")
+        assert completed(asked, "Once", temperature=0) == (ended, "stop")
+        stopped = completed(asked, "Once", temperature=0, stop=[stop, "never"])
+        assert stopped == (ended[: ended.index(stop)], "stop")
     with running(load, openai=True) as server, client(server) as asked:
-        assert written() == (text_of(tokens), "length")
+        assert completed(asked, "Once", temperature=0) == (text_of(tokens), "length")
 
 
 class Parts(FakeText):
@@ -198,11 +197,7 @@ def test_a_chat_does_not_begin_with_the_blank_of_its_first_word():
 def test_a_seed_gives_the_same_text_again(server):
     with client(server) as asked:
         texts = [
-            asked.completions.create(
-                model="fake-1", prompt="x", seed=seed, top_p=0.9, max_tokens=20
-            )
-            .choices[0]
-            .text
+            completed(asked, "x", seed=seed, top_p=0.9, max_tokens=20)
             for seed in (7, 7, -8)
         ]
     assert texts[0] == texts[1] != texts[2]
@@ -212,12 +207,7 @@ def test_what_is_drawn_has_the_models_distribution(server):
     """The first token over 200 seeds, within what chance does once in a million."""
     with client(server) as asked:
         texts = [
-            asked.completions.create(
-                model="fake-1", prompt="dice", seed=seed, max_tokens=1
-            )
-            .choices[0]
-            .text
-            for seed in range(200)
+            completed(asked, "dice", seed=seed, max_tokens=1)[0] for seed in range(200)
         ]
     weights = np.exp(logits_after(GENERALIST, FakeText().tokenize("dice")))
     expected = weights / weights.sum()
@@ -245,20 +235,6 @@ def test_errors_have_the_shape_that_clients_know(server, change, kind, code, str
     assert "x" * 9 not in str(refused.value)
 
 
-def test_who_may_not_ask_is_told_as_clients_know(server):
-    nobody = client(server, api_key="nobody")
-    with nobody, pytest.raises(openai().AuthenticationError) as refused:
-        nobody.models.list()
-    assert refused.value.code == "invalid_api_key"
-
-
-def test_it_needs_a_scope_of_its_own(server, monkeypatch):
-    asking = OWNER.__class__("owner", "owner", frozenset({Scope.VERIFY}))
-    monkeypatch.setattr("cloud_api.auth.OWNER", asking)
-    with client(server) as asked, pytest.raises(openai().PermissionDeniedError):
-        asked.models.list()
-
-
 def test_bodies_that_are_none_and_too_large(server):
     url = server.url + "/openai/v1/completions"
     json_ = {**HEADERS, "Content-Type": "application/json"}
@@ -272,12 +248,6 @@ def test_bodies_that_are_none_and_too_large(server):
         405,
         "invalid_request_error",
     )
-
-
-def test_it_is_off_unless_asked_for():
-    with running() as plain, client_of(plain) as asked:
-        for path in ("/openai/v1/models", "/openai/v1/chat/completions"):
-            assert asked.get(path).status_code == 404
 
 
 def test_a_text_and_a_session_are_read_together():
@@ -347,19 +317,25 @@ def give_up(server, wanted):
         asked.completions.create(**wanted)
 
 
-def test_a_device_that_is_revoked_writes_nothing_more(server):
-    """Its stream ends with an error, at once."""
-    with client(server) as asked:
+@pytest.mark.parametrize("why", ["revoked", "stopping"])
+def test_a_text_ends_with_its_device_and_with_the_server(why):
+    """With an error, at once."""
+    with running(load, openai=True) as server, client(server) as asked:
         stream = asked.completions.create(
             model="fake-1", prompt="Once", max_tokens=500, stream=True, seed=3
         )
         pieces = iter(stream)
         next(pieces)
-        server.on_loop(lambda: server.service.end_device("owner"))
-        with pytest.raises(openai().APIError, match="may not be used any more"):
+        if why == "revoked":
+            server.on_loop(lambda: server.service.end_device("owner"))
+        else:
+            server.ask_to_stop()
+        with pytest.raises((openai().APIError, httpx.HTTPError)) as broken:
             for _ in range(1000):
                 next(pieces)
-    assert len(server.app.state.texts) == 0
+        if why == "revoked":
+            assert "may not be used any more" in str(broken.value)
+        wait_until(lambda: len(server.app.state.texts) == 0)
 
 
 def test_as_many_texts_as_may_be(monkeypatch):
@@ -400,19 +376,6 @@ def test_a_fault_is_told_without_what_was_sent():
         with pytest.raises(openai().APIError) as broken:
             list(stream)
         assert "canary" not in str(broken.value)
-
-
-def test_a_server_that_stops_ends_its_texts():
-    with running(load, openai=True) as server, client(server) as asked:
-        stream = asked.completions.create(
-            model="fake-1", prompt="Once", max_tokens=500, stream=True, seed=3
-        )
-        pieces = iter(stream)
-        next(pieces)
-        server.ask_to_stop()
-        with pytest.raises((openai().APIError, httpx.HTTPError)):
-            for _ in range(1000):
-                next(pieces)
 
 
 @pytest.mark.slow
