@@ -252,12 +252,12 @@ class DraftLengths:
         self._verdicts = 0
         self._least = _FIRST_CHANCE
         """In turns, the chance at which a block ends."""
-        self._plan = self._choose()
+        self._adopt(self._choose())
 
-    @property
-    def window(self) -> int:
+    def _adopt(self, plan: Plan) -> None:
+        self._plan = plan
+        self.window = plan.window
         """How many blocks may be out."""
-        return self._plan.window
 
     @property
     def acceptance(self) -> float:
@@ -310,9 +310,9 @@ class DraftLengths:
             return self.acceptance ** len(drafted)
         return math.prod(map(self._confidence.chance, drafted))
 
-    def drafted(self, seconds: float, out: int) -> None:
-        """Take in what it took to draft one token, with so many blocks out."""
-        (self._ahead if out else self._turns).draft_times.append(seconds)
+    def drafted(self, seconds: Sequence[float], out: int) -> None:
+        """Take in what it took to draft each of some tokens, with `out` blocks out."""
+        (self._ahead if out else self._turns).draft_times.extend(seconds)
 
     def handled(self, seconds: float) -> None:
         """Take in what it took to send a block and to take in its verdict."""
@@ -345,7 +345,7 @@ class DraftLengths:
             ahead and len(self._ahead.blocks) in _NEWLY_PLANNED
         )
         if new or not self._verdicts % _PLANNED_EVERY:
-            self._plan = self._choose()
+            self._adopt(self._choose())
         if self.window == 1 and self._plan.first and self._turns.blocks:
             # One more token gives one with the chance that all before it are kept, and
             # takes its own time alone: it is worth it while that is the better pace.

@@ -14,7 +14,7 @@ import urllib.request
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from edge_app.transport.verifier import CloudVerifier
+from edge_app.transport.client import CloudVerifier
 from tests.waiting import PATIENCE, ROOT, moments
 
 PLACE = Path(os.environ.get("SPECSTEER_VLLM", ROOT / ".venv-vllm"))

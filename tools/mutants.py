@@ -37,7 +37,7 @@ PLACES = (
     "cloud_api/**/*.py",
     "edge_app/decoding/loop.py",
     "edge_app/decoding/deciders.py",
-    "edge_app/transport/verifier.py",
+    "edge_app/transport/client.py",
 )
 TESTS = (
     "tests/decoding_core",

@@ -41,7 +41,7 @@ from edge_app.decoding.loop import decode_loop
 from edge_app.decoding.session import VerifierSession
 from edge_app.retrieval.context import Prompts
 from edge_app.service.text_job import as_read
-from edge_app.transport.verifier import CloudVerifier
+from edge_app.transport.client import CloudVerifier
 
 BLOCKS = (1, 2, 4, 8, 16)
 """Tokens of the passes that are timed."""

@@ -58,6 +58,8 @@ class Output:
 
     def add(self, event: events.Event) -> None:
         """Show one event."""
+        if isinstance(event, events.Drafted):  # it may go again
+            return
         self._tally.add(event)
         match event:
             case events.SourcesFound():

@@ -2,7 +2,7 @@
 
 The `Drafter` drafts with the specialist; nothing else evaluates the private prompt. A
 `Decider` says how many drafted tokens stay and which token comes after them. There are
-four: the server decides by its verdict; the device decides by itself, by rejection or
+three: the server decides by its verdict; the device decides by itself, by rejection or
 by coupling, from the candidates that the verdict holds; or nobody decides and all is
 kept. `edge_app.decoding.loop.decode_loop` chooses one for a method. What is drawn is
 drawn by `Draws`, of which a privacy account is one.
@@ -192,7 +192,9 @@ class Drafter:
             self._prompt, self._given = prompt, len(text_ids)
         start = len(self._prompt) - 1
         wanted = [self._prompt[-1], *text_ids[self._given :], *self.token_ids]
-        known = min(common_prefix(self._alone, wanted), len(wanted) - 1)
+        known = len(self._alone)
+        if known >= len(wanted) or wanted[:known] != self._alone:
+            known = min(common_prefix(self._alone, wanted), len(wanted) - 1)
         if known < len(self._alone):
             self._engine.rollback(start + known)
             del self._alone[known:]
@@ -286,21 +288,24 @@ class Decider:
     origin: ClassVar[Origin]
     """Of the drafted tokens that stay."""
 
-    def __init__(self, draft_length: int, threshold: Threshold = START) -> None:
-        self.draft_length = draft_length
-        """How many tokens are drafted in a round; 0: each is drawn from candidates."""
+    redrafts = False
+    """Whether a refused place is drafted again, with fresh noise."""
+
+    def __init__(self, threshold: Threshold = START) -> None:
         self.threshold = RunningThreshold(threshold)
         """Goes to the server with each block."""
 
-    def attempt(self, epoch: int) -> int:
-        """With which attempt's noise the next draft is drawn."""
-        del epoch
+    def first_row(self, verdict: Verdict) -> int:
+        """The drafted position of the first row of a verdict."""
+        del verdict
         return 0
 
     def row_at(self, verdict: Verdict | None, index: int) -> Candidates | None:
-        """What the server said of a drafted position; None: nothing."""
-        del verdict, index
-        return None
+        """The server's row at a drafted position; None: there is none."""
+        if verdict is None:
+            return None
+        at = index - self.first_row(verdict)
+        return verdict.rows[at] if 0 <= at < len(verdict.rows) else None
 
     def decide(
         self, draft: Draft, verdict: Verdict | None, text_ids: list[int], most: int
@@ -331,18 +336,14 @@ class ComparingDecider(Decider):
     def __init__(
         self, drafter: Drafter, method: Method, role: VerifierRole, threshold: Threshold
     ) -> None:
-        super().__init__(role.draft_limit, threshold)
+        super().__init__(threshold)
         self._drafter = drafter
         self._method = method
         self._draws, self._draw = drafter.draws, drafter.draws.draw
-        self._redrafts = role.redrafts
+        self.redrafts = role.redrafts
         self._reads_specialist = role.reads_specialist
         self._text: list[int] = []
         self._bound: float | None = None
-
-    def attempt(self, epoch: int) -> int:
-        """Fresh noise after each refusal, if the refused place is drafted again."""
-        return epoch if self._redrafts else 0
 
     def decide(
         self, draft: Draft, verdict: Verdict | None, text_ids: list[int], most: int
@@ -380,11 +381,6 @@ class ComparingDecider(Decider):
                 raise
             return Decision(len(draft.token_ids), truncation_bound=self._bound)
 
-    def first_row(self, verdict: Verdict) -> int:
-        """The drafted position of the first row of a verdict."""
-        del verdict
-        return 0
-
     def _decide(self, draft: Draft, verdict: Verdict, most: int) -> Decision:
         """What becomes of a draft that is compared with a verdict."""
         raise NotImplementedError
@@ -415,12 +411,6 @@ class ComparingDecider(Decider):
 class ServerDecides(ComparingDecider):
     """The server counted the tokens that stay; the device draws the one after them."""
 
-    def row_at(self, verdict: Verdict | None, index: int) -> Candidates | None:
-        """Only of the position behind those that stay the server says more."""
-        if verdict is None or not verdict.rows or index != verdict.accepted:
-            return None
-        return verdict.rows[0]
-
     def first_row(self, verdict: Verdict) -> int:
         """The server gives a row behind what stays alone."""
         return verdict.accepted
@@ -450,15 +440,8 @@ class ServerDecides(ComparingDecider):
 
 class DeviceDecides(ComparingDecider):
     """The device keeps a drafted token x with min(1, T(x)/S(x)), else draws from the
-    positive part of T - S."""
-
-    def row_at(self, verdict: Verdict | None, index: int) -> Candidates | None:
-        """The server gave a row for each drafted position."""
-        rows = () if verdict is None else verdict.rows
-        return rows[index] if index < len(rows) else None
-
-    def _outcomes(self) -> Outcomes:
-        return rejection_outcomes
+    positive part of T - S. If both share their noise, it draws from T with the noise of
+    the draft, and keeps the draft while the two agree."""
 
     def _decide(self, draft: Draft, verdict: Verdict, most: int) -> Decision:
         if len(verdict.rows) != len(draft.token_ids):
@@ -473,6 +456,7 @@ class DeviceDecides(ComparingDecider):
     def _judged(self, draft: Draft, row: Candidates, kept: int) -> int | None:
         """Place in the row of the token that replaces a drafted one; None: it stays."""
         target = self._method.target(self._compared(row, kept), row)
+        couples = self._method.shares_noise
         judged = Judged(
             draft.token_ids[kept],
             row,
@@ -481,7 +465,7 @@ class DeviceDecides(ComparingDecider):
                 self._method.target(row.base, row) if self._reads_specialist else target
             ),
             draft.logits[kept],
-            self._outcomes(),
+            coupling_outcomes if couples else rejection_outcomes,
             lambda: self._refusal(target, draft, row, kept),
         )
         return self._draws.decide(judged, [*self._text, *draft.token_ids[:kept]])
@@ -489,31 +473,19 @@ class DeviceDecides(ComparingDecider):
     def _refusal(
         self, target: Floats, draft: Draft, row: Candidates, kept: int
     ) -> int | None:
-        position = len(self._text) + kept
+        position, token = len(self._text) + kept, draft.token_ids[kept]
+        if self._method.shares_noise:
+            with np.errstate(divide="ignore"):
+                logprobs = np.log(target)
+            index = self._draw.coupled(logprobs, position, row.token_ids)
+            return None if row.token_ids[index] == token else index
         wanted = self._draw.distribution(target)
         drawn_from = self._draw.distribution_of(draft.logits[kept])
-        stays = keep_probability(wanted, drawn_from, row, draft.token_ids[kept])
+        stays = keep_probability(wanted, drawn_from, row, token)
         if self._draw.noise.keeps(stays, position):
             return None
         left = residual_distribution(wanted, drawn_from, row)
         return self._draw.from_distribution(left, position)
-
-
-class DeviceCouples(DeviceDecides):
-    """The device draws each token of the target with the noise that the draft was drawn
-    with, and keeps the draft while the two agree."""
-
-    def _outcomes(self) -> Outcomes:
-        return coupling_outcomes
-
-    def _refusal(
-        self, target: Floats, draft: Draft, row: Candidates, kept: int
-    ) -> int | None:
-        with np.errstate(divide="ignore"):
-            logprobs = np.log(target)
-        position = len(self._text) + kept
-        index = self._draw.coupled(logprobs, position, row.token_ids)
-        return None if row.token_ids[index] == draft.token_ids[kept] else index
 
 
 def likeliest_few(logits: Floats, count: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""The loop of one text: draft, verify, accept, recover.
+"""The loop of one text: draft, send, take the verdict, accept or redraw.
 
 A generator of settled blocks, so that the screen, the command line and the tests are
 callers of one function. `decode_loop` puts its parts together, for the product, the
@@ -11,6 +11,10 @@ way; a refusal voids what was drafted behind it. What is drawn at a place depend
 text before it and on the seed alone, so the text is the same however long the drafts
 are, whatever the window and whenever verdicts come. A bonus breaks this: with one, the
 window is one and the length of drafts fixed.
+
+`Passage` keeps the text as the person and as the verifier read it, and hands the loop
+what may leave. A `Gate` decides that: it reads the text as the person does and says of
+each stretch whether the verifier reads it as it is, or what stands in its place.
 """
 
 from __future__ import annotations
@@ -19,7 +23,8 @@ import threading
 import time
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 from decoding_core.draft_length import DraftLengths
 from decoding_core.errors import ContextFullError, StoppedError
@@ -30,20 +35,22 @@ from decoding_core.verifier import role_of
 from edge_app.decoding.deciders import (
     ComparingDecider,
     Decider,
-    DeviceCouples,
     DeviceDecides,
     Drafter,
     Draws,
     NobodyDecides,
     ServerDecides,
 )
-from edge_app.decoding.events import EventEmitter, FinishReason
-from edge_app.decoding.gate import HELD, Gate, HeldStretch, Passage
+from edge_app.decoding.events import EventEmitter, FinishReason, HeldBack
 from edge_app.decoding.session import VerifierSession
 from models.never_drawn import NeverDrawn
 
 MOST_REFUSALS = 200
 """Refusals in a row at one place that end a text which only drafts again."""
+_LOOKAHEAD = 12
+"""Tokens drafted beyond a block at most, while the gate does not let its last ones
+pass."""
+_HELD = -1
 
 
 def decode_loop(
@@ -66,19 +73,19 @@ def decode_loop(
 
     `engine` is the specialist, which reads the private prompt; the session has been
     opened with the public one. A text holds nothing that `never` forbids. `draws` is a
-    privacy account, if one is kept; by default nothing is reckoned. What leaves passes
-    the gate, if there is one. The text goes on from `given_ids`, which `max_tokens`
-    counts and the gate judges as what was written here.
+    privacy account; by default none is kept. What leaves passes the gate, if there is
+    one. The text goes on from `given_ids`, which `max_tokens` counts and the gate
+    judges as what was written here.
     """
     draws = draws or Draws(settings.draw())
     draws.shares_noise = method.shares_noise
     drafter = Drafter(engine, private_ids, draws, never)
     role = role_of(settings.terms(), method)
     length = settings.draft_length
-    alone: Decider = NobodyDecides(FIXED_LENGTH if length == "auto" else length)
+    alone: Decider = NobodyDecides()
     kinds: dict[str, type[ComparingDecider]] = {
         "server": ServerDecides,
-        "device": DeviceCouples if method.shares_noise else DeviceDecides,
+        "device": DeviceDecides,
     }
     decider = alone
     if kind := kinds.get(method.decided_by):
@@ -96,13 +103,13 @@ def decode_loop(
         session,
         decider,
         alone,
+        FIXED_LENGTH if length == "auto" else length,
         lengths,
         emitter,
         Passage(gate, emitter, given_ids),
         max_tokens=max_tokens,
         end_ids=end_ids,
         stop=stop or threading.Event(),
-        gated=gate is not None,
     )
 
 
@@ -133,6 +140,7 @@ class DecodeLoop:
         session: VerifierSession,
         decider: Decider,
         alone: Decider,
+        length_alone: int,
         lengths: DraftLengths,
         emitter: EventEmitter,
         text: Passage,
@@ -140,22 +148,22 @@ class DecodeLoop:
         max_tokens: int,
         end_ids: Collection[int],
         stop: threading.Event,
-        gated: bool,
     ) -> None:
-        """Prepare to write; the session has been opened. `alone` decides while no
-        verifier answers."""
+        """Prepare to write; the session has been opened. While no verifier answers,
+        `alone` decides on blocks of `length_alone` tokens."""
         self._drafter = drafter
         self._session = session
         self._decider = decider
         self._alone = alone
+        self._length_alone = length_alone
         self._lengths = lengths
         self._emitter = emitter
         self._text = text
         self._max_tokens = max_tokens
         self._end_ids = end_ids
         self._stop = stop
-        self._gated = gated
         self._out: deque[_Sent] = deque()
+        self._times: list[float] = []  # of the tokens drafted for the next block
         self._full = False  # whether the specialist has no room for another token
         self._refusals = 0
         self.ended: FinishReason = "length"
@@ -184,57 +192,57 @@ class DecodeLoop:
                 return
 
     def _round(self) -> TokenBlock:
-        """Draft and have it verified, accept what stays of the oldest block, recover
-        the token after it."""
+        """Draft and send, take the verdict on the oldest block, accept what stays of
+        it, redraw the token after it."""
         text, drafter = self._text, self._drafter
         if not (self._out or text.held):
             text.pass_settled()
             self._session.return_if_due(text.public)
+
         block, verdict = self._verified()
         began = time.perf_counter()
         decider = self._alone if verdict is None else self._decider
 
-        # Accept, up to the token that ends the text; recover the one after.
         draft, room = drafter.draft(block.length), self._max_tokens - len(text.own)
         ends = (i for i, token in enumerate(draft.token_ids) if token in self._end_ids)
         most = min(room, next(ends, room) + 1)
         decision = decider.decide(draft, verdict, text.own, most)
         kept = draft.token_ids[: decision.kept]
-        recovered = () if decision.redrawn is None else (decision.redrawn,)
+        redrawn = () if decision.redrawn is None else (decision.redrawn,)
         refused = len(kept) < block.length
         if verdict is not None and isinstance(block, _Sent):
             self._learn(block, verdict, len(kept), decision.truncation_bound, began)
         if self._emitter.weighs:
             gone = draft.token_ids[len(kept)] if refused else None
-            stays = (*kept, *recovered)
+            stays = (*kept, *redrawn)
             rows = [decider.row_at(verdict, at) for at in range(len(stays))]
             self._emitter.weighed(drafter.weighed(stays, rows, gone))
 
-        # Roll back to what stays, and settle it in both forms.
-        replaced = refused or bool(recovered)
+        replaced = refused or bool(redrawn)
         drafter.settle(len(kept), replaced=replaced)
         if isinstance(block, HeldStretch):
             self._session.stands_in(text.settle_held(kept))
         else:
             self._session.settle(text.public, len(kept), refused=refused)
             leaves = len(kept) if block.leaves else 0
-            text.settle((*kept, *recovered), leaves=leaves, replaced=replaced)
+            text.settle((*kept, *redrawn), leaves=leaves, replaced=replaced)
             self._lengths.handled(block.handling + time.perf_counter() - began)
         if replaced:
             self._out.clear()
             self._full = False
         return TokenBlock(
-            (*kept, *recovered),
-            (*[decider.origin] * len(kept), *[decision.origin] * len(recovered)),
+            (*kept, *redrawn),
+            (*[decider.origin] * len(kept), *[decision.origin] * len(redrawn)),
         )
 
     def _verified(self) -> tuple[_Sent | HeldStretch, Verdict | None]:
         """Draft on and send; the oldest block and its verdict. None: no verifier reads
         it, as it is held, or as nobody answers and the device writes on alone."""
         while True:
-            self._draft_on()
-            if (held := self._text.held_next()) is not None:
-                return held, None
+            while not self._text.held_is_next and self._draft_block():
+                pass
+            if self._text.held_is_next:
+                return self._text.held[0], None
             try:
                 verdict = self._session.collect(self._text.public)
             except ContextFullError:
@@ -252,57 +260,62 @@ class DecodeLoop:
         models = min(verdict.seconds, waited)
         self._lengths.verified(block.length, kept, models, waited, confidences)
 
-    def _draft_on(self) -> None:
-        """Draft, and send each block that is long enough, until the window is full, the
-        text cannot go on, or a verdict is there."""
+    def _draft_block(self) -> bool:
+        """Draft until a block is long enough and clear, and send it or have it held.
+        False: the window is full, the text cannot go on, or a verdict is there."""
         text, drafter, lengths = self._text, self._drafter, self._lengths
-        while text.held_next() is None:
-            alone, drafted = self._session.alone, drafter.token_ids
-            decider = self._alone if alone else self._decider
-            taken = sum(block.length for block in self._out) + text.held
+        alone = self._session.alone
+        decider, window = (self._alone, 1) if alone else (self._decider, lengths.window)
+        taken = sum(one.length for one in self._out)
+        taken += sum(one.length for one in text.held)
+        threshold, most = decider.threshold.at(len(text.own) + taken, len(text.own))
+        epoch = self._session.epoch
+        attempt = epoch if decider.redrafts else 0
+        while True:
+            drafted = drafter.token_ids
             pending = len(drafted) - taken
             done = (
                 self._full
                 or len(text.own) + len(drafted) >= self._max_tokens
                 or bool(drafted and drafted[-1] in self._end_ids)
             )
-            begin = len(text.own) + taken
-            threshold, wanted = decider.threshold.at(begin, len(text.own))
-            if alone:
-                wanted = self._alone.draft_length
-            else:
+            wanted = self._length_alone
+            if not alone:
                 behind = drafter.confidences[taken:]
-                wanted = min(wanted, lengths.next(len(self._out), behind))
+                wanted = min(most, lengths.next(len(self._out), behind))
             if pending >= wanted or done:
-                room = len(self._out) < (1 if alone else lengths.window)
-                if not room or threshold is None or (self._out and not pending):
-                    return
+                if len(self._out) >= window or threshold is None:
+                    return False
+                if self._out and not pending:
+                    return False
                 if not pending and wanted and (done or not text.waits):
                     # Nothing drafted, and no room to draft.
                     raise ContextFullError("the text no longer fits")
                 clear = pending if alone else text.next(drafted, taken, wanted, done)
                 if clear is not None:
-                    if clear != HELD:
+                    if clear != _HELD:
                         self._send(taken, clear, threshold)
-                    continue
+                    return True
             if self._out and not (
                 (pending or lengths.begins_a_block(drafter.confidences))
                 and not self._session.ready()
                 and self._has_time()
             ):
-                return
-            if self._stop.is_set():
-                raise StoppedError("stopped while drafting")
-            began = time.perf_counter()
-            try:
-                epoch = self._session.epoch
-                token = drafter.next(text.own, decider.attempt(epoch), epoch)
-            except ContextFullError:
-                self._full = True
-                continue
-            if text.own or drafted[1:]:  # the first may have read a prompt
-                lengths.drafted(time.perf_counter() - began, len(self._out))
-            self._emitter.drafted(token)
+                return False
+            self._draft_token(attempt, epoch)
+
+    def _draft_token(self, attempt: int, epoch: int) -> None:
+        if self._stop.is_set():
+            raise StoppedError("stopped while drafting")
+        began = time.perf_counter()
+        try:
+            token = self._drafter.next(self._text.own, attempt, epoch)
+        except ContextFullError:
+            self._full = True
+            return
+        if self._text.own or self._drafter.token_ids[1:]:  # the first reads a prompt
+            self._times.append(time.perf_counter() - began)
+        self._emitter.drafted(token)
 
     def _has_time(self) -> bool:
         """Whether to draft one more token before the verdict on the oldest block."""
@@ -317,6 +330,8 @@ class DecodeLoop:
             # Drafted to see what a redrawn token begins, and for nothing else.
             drafter.cut(taken)
             self._emitter.shortened(taken)
+        self._lengths.drafted(self._times, len(self._out))
+        self._times.clear()
         costs, now = self._lengths.costs, time.perf_counter()
         half = costs.round_trip / 2
         last = self._out[-1] if self._out else None
@@ -325,7 +340,7 @@ class DecodeLoop:
         drafted = drafter.token_ids[taken : taken + length]
         self._session.submit(text.public, drafted, threshold, before)
         took = time.perf_counter() - now
-        leaves = not (self._session.alone and self._gated)
+        leaves = not (self._session.alone and text.gated)
         start = len(text.own) + taken
         sent = _Sent(start, length, now, read, read + half, took, leaves)
         self._out.append(sent)
@@ -337,7 +352,7 @@ class DecodeLoop:
         if not fewer:
             raise ContextFullError("the text no longer fits into the server's model")
         self._out.clear()
-        self._text.void()
+        self._text.held.clear()  # the gate will be asked about them again
         self._session.void()
         self._drafter.cut(fewer)
         self._full = False
@@ -346,3 +361,166 @@ class DecodeLoop:
         threshold, _ = self._decider.threshold.at(begin, begin)
         assert threshold is not None
         self._send(0, fewer, threshold)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What becomes of the next tokens of a text."""
+
+    length: int
+    """How many tokens, as the person reads them."""
+    stand_in: tuple[int, ...] = ()
+    """What the verifier reads in their place."""
+    held: HeldBack | None = None
+    """What was found in them; None: the verifier reads them as they are."""
+
+
+class Gate(Protocol):
+    """Decides what may leave."""
+
+    def next(
+        self, token_ids: Sequence[int], start: int, *, final: bool
+    ) -> Piece | None:
+        """What becomes of the tokens from `start` on, of a text that holds them all;
+        None: that is not clear before more is drafted. With `final`, nothing follows.
+
+        The answer depends on the tokens alone, so it is the same however a text is cut
+        into blocks.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class HeldStretch:
+    """Drafted tokens that no verifier reads."""
+
+    start: int
+    """How many tokens stand before it in the text that the person reads."""
+    length: int
+    """How many drafted tokens it takes."""
+    piece: Piece
+
+
+class Passage:
+    """The settled text in both forms, and the stretches of the draft that are held.
+
+    The two forms are equal until something is kept from the server and replaced by a
+    stand-in. The specialist reads `own`; generalist and base read `public`, and
+    positions on the wire count it. A redrawn token is settled at once, and public when
+    it has passed the gate.
+    """
+
+    def __init__(
+        self, gate: Gate | None, emitter: EventEmitter, given_ids: Sequence[int] = ()
+    ) -> None:
+        """`given_ids` are settled and pass the gate as what is written here does."""
+        self._gate = gate
+        self._emitter = emitter
+        self._passed = 0  # own tokens that the public ones stand for
+        self.held: deque[HeldStretch] = deque()
+        self.own = list(given_ids)
+        """Token ids as the person reads them."""
+        self.public: list[int] = []
+        """Token ids as the server knows them."""
+
+    @property
+    def gated(self) -> bool:
+        """Whether anything may be held."""
+        return self._gate is not None
+
+    @property
+    def waits(self) -> bool:
+        """Whether settled tokens wait at the gate."""
+        return self._passed < len(self.own)
+
+    @property
+    def held_is_next(self) -> bool:
+        """Whether the settled text ends before a held stretch."""
+        return bool(self.held) and self.held[0].start == len(self.own)
+
+    def stand_ins_from(self, place: int) -> list[int]:
+        """What stands in for the held stretches from a place of the own text on."""
+        held = (one for one in self.held if one.start >= place)
+        return [token for one in held for token in one.piece.stand_in]
+
+    def settle(self, token_ids: Sequence[int], *, leaves: int, replaced: bool) -> None:
+        """Append tokens to the text, of which the first `leaves` have been sent; with
+        `replaced`, nothing that was drafted behind them counts any more."""
+        self.own.extend(token_ids)
+        self._publish(leaves)
+        if replaced:
+            self.held.clear()
+
+    def settle_held(self, token_ids: Sequence[int]) -> int:
+        """Settle the next held stretch, as it was drafted; the length of its
+        stand-in."""
+        piece = self.held.popleft().piece
+        self.own.extend(token_ids)
+        self._pass(piece)
+        return len(piece.stand_in)
+
+    def pass_settled(self) -> None:
+        """Let the settled tokens that wait at the gate pass, as far as it is clear."""
+        while self.waits:
+            piece: Piece | None = Piece(len(self.own) - self._passed)
+            if self._gate is not None:
+                piece = self._gate.next(self.own, self._passed, final=False)
+            if piece is None:
+                return
+            self._pass(piece)
+
+    def next(
+        self, draft: Sequence[int], taken: int, wanted: int, final: bool
+    ) -> int | None:
+        """How many tokens of the draft, up to `wanted`, may leave now behind the first
+        `taken`, which are out; `_HELD`: the next ones are held from now on; None: more
+        is to be drafted before that is clear, or before a block is long enough.
+
+        What is settled and waits passes on the way, unless something is out. With
+        `final`, nothing follows the draft.
+        """
+        if self._gate is None:
+            return len(draft) - taken
+        token_ids = [*self.own, *draft]
+        place = len(self.own) + taken if taken else self._passed
+        while place < len(token_ids):
+            piece = self._gate.next(token_ids, place, final=final)
+            if piece is None:
+                return None
+            waiting = max(0, len(self.own) - place)
+            clear = piece.length - waiting
+            if piece.held is not None:
+                self._emitter.stands_in(piece.stand_in)
+                if clear > 0:
+                    start = max(place, len(self.own))
+                    self.held.append(HeldStretch(start, clear, piece))
+                    return _HELD
+                self._pass(piece)
+            else:
+                self._publish(min(piece.length, waiting))
+                if clear >= 0 and not wanted:
+                    return 0
+                if clear > 0:
+                    break
+            place += piece.length
+        else:
+            return None if wanted else 0
+        if clear < wanted and not final:
+            behind = self._gate.next(token_ids, place + piece.length, final=False)
+            if behind is None and len(draft) - taken < wanted + _LOOKAHEAD:
+                return None
+        return min(clear, wanted)
+
+    def _pass(self, piece: Piece) -> None:
+        """Let the next own tokens pass, as they are or as what stands in for them."""
+        if piece.held is None:
+            self._publish(piece.length)
+            return
+        self._emitter.held_back(
+            replace(piece.held, position=self._passed, tokens=piece.length)
+        )
+        self.public.extend(piece.stand_in)
+        self._passed += piece.length
+
+    def _publish(self, length: int) -> None:
+        self.public.extend(self.own[self._passed : self._passed + length])
+        self._passed += length

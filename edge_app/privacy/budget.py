@@ -46,7 +46,7 @@ from decoding_core.sampling import Draw, Floats, Use
 from decoding_core.verifier import VerifierRole, common_prefix, read_text
 from edge_app.decoding.deciders import Draws, Judged
 from edge_app.decoding.events import Emit, Event, Notice, PrivacySpent, Sent
-from edge_app.decoding.gate import Gate
+from edge_app.decoding.loop import Gate
 from models.never_drawn import NeverDrawn
 
 DECIDED_ANEW = 0.01

@@ -35,8 +35,15 @@ from edge_app.config.sealed import (
     salt_of,
     write_file,
 )
-from edge_app.decoding.codec import to_json
-from edge_app.decoding.events import Event
+from edge_app.decoding.events import (
+    Event,
+    HeldBack,
+    PrivacySpent,
+    Received,
+    Sent,
+    Verified,
+    to_json,
+)
 from personal_store import keys
 from personal_store.errors import StoreBusyError
 
@@ -44,7 +51,7 @@ _WHAT = "ledger"
 _DAY = 86_400.0
 _ROOM = 1 << 20
 """Bytes of disk without which nothing is sent: many times what a text's lines take."""
-_KEPT = ("Sent", "Received", "Verified", "HeldBack", "PrivacySpent")
+KEPT = (Sent, Received, Verified, HeldBack, PrivacySpent)
 """The events that the ledger keeps: those of bytes, what became of a draft, what stands
 in the place of words that were held back, and what a message cost of the budget."""
 _LEFT_OUT = {"Verified": ("refused",), "HeldBack": ("text",)}
@@ -98,7 +105,7 @@ class Ledger:
             OSError: the disk refuses the line, and something left.
         """
         name = type(event).__name__
-        if name in _KEPT:
+        if isinstance(event, KEPT):
             line = to_json(event)
             if name in _LEFT_OUT:
                 body = json.loads(line)

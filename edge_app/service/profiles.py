@@ -19,8 +19,7 @@ from decoding_core.errors import StoppedError
 from decoding_core.methods import build
 from decoding_core.settings import MethodSettings
 from edge_app.config.sealed import DamagedSealError, read_file, write_file
-from edge_app.decoding.codec import decoded
-from edge_app.decoding.events import Event, Settled, SourcesFound
+from edge_app.decoding.events import Event, Settled, SourcesFound, decoded
 from edge_app.decoding.on_device import OfflineVerifier
 from edge_app.retrieval.context import Searchable
 from edge_app.service.requests import WriteRequest

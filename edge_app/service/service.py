@@ -21,13 +21,13 @@ from decoding_core.protocols import Engine, Verifier
 from decoding_core.verifier import VerifierRole, role_of
 from edge_app.config.sealed import key_of
 from edge_app.decoding import events
-from edge_app.decoding.events import Emit, Notice, Source, emit_to
+from edge_app.decoding.events import Emit, Notice, Source, emit_to, only
 from edge_app.decoding.on_device import OfflineVerifier, RememberedRows, verifier_of
 from edge_app.decoding.session import Patience, go_alone
 from edge_app.privacy.budget import Account, CountingVerifier, PublicText
 from edge_app.privacy.guard.gate import GuardGate
 from edge_app.privacy.guard.history import PrivateIndex, index_of_store
-from edge_app.privacy.ledger import Ledger, SpentToday, check_room, spent_path
+from edge_app.privacy.ledger import KEPT, Ledger, SpentToday, check_room, spent_path
 from edge_app.privacy.reading import QuoteReader, Quotes
 from edge_app.retrieval import personalisation
 from edge_app.retrieval.context import (
@@ -52,7 +52,7 @@ from edge_app.service.requests import Letter, MayLeave, ServiceConfig, WriteRequ
 from edge_app.service.text_job import TextJob, never_drawn
 from edge_app.transport import check_token_goes_safely, is_this_machine
 from edge_app.transport.child_server import ChildServer
-from edge_app.transport.verifier import CloudVerifier
+from edge_app.transport.client import CloudVerifier
 from models.running.interface import Model, TextScorer, TextSlots
 from models.running.loading import load_model, load_reranker
 from models.running.machine import fit_threads
@@ -169,7 +169,7 @@ class WritingService:
             for event in self._early:
                 emit_to(tally.add, emit)(event)
             self._early.clear()
-            emit = emit_to(tally.add, ledger.add, emit)
+            emit = emit_to(tally.add, only(KEPT, ledger.add), emit)
             if alone is not None:
                 emit(alone)
             learnt = history != "nobody"
@@ -225,7 +225,7 @@ class WritingService:
         assert context is not None
         given = model.vocabulary.tokenize(request.before) if request.before else []
         request = replace(request, max_tokens=request.max_tokens + len(given))
-        gate = None
+        gate, heard = None, emit
         try:
             with self._store() as store:
                 profiler = self._profiler(store, emit, stop)
@@ -235,7 +235,7 @@ class WritingService:
                     index = self._index(request, store, retrieved)
                     quotes = Quotes(index, request.brief, texts)
                     detokenize = model.vocabulary.detokenize
-                    emit = self._quotes.beside(quotes, detokenize, emit)
+                    heard = self._quotes.beside(quotes, detokenize, emit)
                     gate = self._gate(request, index, emit) if learnt else None
         except StoppedError:
             return "stopped"
@@ -249,10 +249,10 @@ class WritingService:
             address = self._address if child is None else (child.url, child.token, "")
             verifier = self._connected(*address)
             if account is None:
-                verifier.attach(emit, stop)
+                verifier.attach(heard, stop)
                 return verifier
             counting = CountingVerifier(verifier, account)
-            verifier.attach(emit_to(counting.hear, emit), stop)
+            verifier.attach(emit_to(counting.hear, heard), stop)
             return counting
 
         def base() -> Engine:

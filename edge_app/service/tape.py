@@ -20,7 +20,6 @@ from typing import IO, TYPE_CHECKING, Any
 
 from base.owner_only import create
 from decoding_core.errors import DecodingError
-from edge_app.decoding.codec import decoded, dumped, event_from, to_json
 from edge_app.decoding.events import (
     Drafted,
     Emit,
@@ -31,6 +30,10 @@ from edge_app.decoding.events import (
     Source,
     SourcesFound,
     Statistics,
+    decoded,
+    dumped,
+    event_from,
+    to_json,
 )
 from edge_app.service.requests import WriteRequest
 from models.prompts import TASKS, Request

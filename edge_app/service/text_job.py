@@ -24,8 +24,7 @@ from edge_app.decoding.events import (
     SourcesFound,
     Token,
 )
-from edge_app.decoding.gate import Gate
-from edge_app.decoding.loop import decode_loop
+from edge_app.decoding.loop import Gate, decode_loop
 from edge_app.decoding.session import Patience, VerifierSession
 from edge_app.retrieval.context import PromptBuilder, Prompts
 from edge_app.service.requests import WriteRequest
@@ -87,7 +86,7 @@ class TextJob:
             self.emit(SourcesFound(prompts.sources, reads, adapter))
             span = SpanEnd(self.emit, request.instead_of, request.behind)
             emitter = EventEmitter(
-                span.hear,
+                span.hear if request.instead_of.strip() else self.emit,
                 vocabulary.piece,
                 weighs=request.weighs,
                 blank=vocabulary.begins_with_blank,

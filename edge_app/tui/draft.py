@@ -15,8 +15,7 @@ from typing import Any, get_args
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.settings import MethodSettings
 from edge_app.decoding import events
-from edge_app.decoding.codec import decoded, dumped, event_from, to_json
-from edge_app.decoding.events import Event, Source
+from edge_app.decoding.events import Event, Source, decoded, dumped, event_from, to_json
 from edge_app.service.requests import Letter, WriteRequest
 from edge_app.tui.text import Run, State, alike, cut, spliced
 from edge_app.tui.text import joined as joined_runs

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from base.owner_only import create, is_special, make_folder
-from edge_app.decoding.codec import to_json
-from edge_app.decoding.events import Sent
+from edge_app.decoding.events import Sent, to_json
 from edge_app.retrieval.naming import parted
 from models.prompts import Request
 

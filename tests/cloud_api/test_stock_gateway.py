@@ -13,7 +13,7 @@ from decoding_core.errors import CloudBusyError, CloudUnreachableError
 from decoding_core.messages import Kind, OpenSession
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.session import Patience, VerifierSession
-from edge_app.transport.verifier import CloudVerifier
+from edge_app.transport.client import CloudVerifier
 from tests.cloud_api.cloud_fakes import (
     BASE,
     GENERALIST,

@@ -14,7 +14,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from decoding_core.errors import DecodingError, StoppedError
-from edge_app.decoding.codec import to_json
 from edge_app.decoding.events import (
     Drafted,
     Event,
@@ -30,6 +29,7 @@ from edge_app.decoding.events import (
     TextDecoder,
     Token,
     Verified,
+    to_json,
 )
 from edge_app.service.tape import RecordedService
 from tests.hostile import ATTACKS, HOSTILE, MARK

@@ -15,7 +15,7 @@ from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import EventEmitter, Notice, Sent, Settled, Verified
 from edge_app.decoding.loop import decode_loop
 from edge_app.decoding.session import Patience, VerifierSession
-from edge_app.transport.verifier import CloudVerifier
+from edge_app.transport.client import CloudVerifier
 from tests.cloud_api.cloud_fakes import (
     TOKEN,
     VOCABULARY_ID,

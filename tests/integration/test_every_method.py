@@ -17,7 +17,7 @@ from edge_app.privacy.ledger import read_ledger
 from edge_app.service.requests import ServiceConfig, WriteRequest
 from edge_app.service.service import WritingService
 from edge_app.service.text_job import TextJob
-from edge_app.transport.verifier import CloudVerifier
+from edge_app.transport.client import CloudVerifier
 from models.engines.llama_cpp import LlamaContext
 from models.files import locate
 from models.prompts import Request

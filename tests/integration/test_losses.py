@@ -29,7 +29,7 @@ from edge_app.decoding.events import EventEmitter, Notice, Sent, emit_to
 from edge_app.decoding.loop import decode_loop
 from edge_app.decoding.session import Patience, VerifierSession
 from edge_app.privacy.budget import Account, CountingVerifier, PrivacyLimits
-from edge_app.transport.verifier import CloudVerifier
+from edge_app.transport.client import CloudVerifier
 from models.engines.llama_cpp import LlamaContext
 from tests.fakes import HashEngine
 from tests.integration.test_shared_noise import prompts

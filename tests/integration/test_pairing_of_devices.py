@@ -30,9 +30,8 @@ from edge_app.config.settings import (
 )
 from edge_app.privacy.ledger import read_ledger
 from edge_app.transport import client
-from edge_app.transport.client import Connection
+from edge_app.transport.client import CloudVerifier, Connection
 from edge_app.transport.pairing import pair
-from edge_app.transport.verifier import CloudVerifier
 from tests.cloud_api.cloud_fakes import block_after, open_request
 from tests.cloud_api.people.people_fakes import (
     certificates,

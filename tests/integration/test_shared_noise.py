@@ -10,7 +10,7 @@ from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier
 from edge_app.decoding.events import EventEmitter
 from edge_app.decoding.loop import decode_loop
-from edge_app.transport.verifier import CloudVerifier
+from edge_app.transport.client import CloudVerifier
 from models.chat import prompt_ids
 from models.prompts import Excerpt, Request, private_messages, public_messages
 from tests.fakes import opened_session

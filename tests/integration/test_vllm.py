@@ -20,7 +20,7 @@ from cloud_api.engine.stock_server import StockModel
 from decoding_core.methods.steering import log_steered
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.session import Patience
-from edge_app.transport.verifier import CloudVerifier
+from edge_app.transport.client import CloudVerifier
 from models.running.settings import EngineSettings
 from tests import vllm_server
 from tests.vllm_server import TOKEN, VllmServer, gateway

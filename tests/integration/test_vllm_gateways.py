@@ -17,7 +17,7 @@ from decoding_core.messages import OpenSession
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import Sent
 from edge_app.decoding.session import Patience, VerifierSession
-from edge_app.transport.verifier import CloudVerifier
+from edge_app.transport.client import CloudVerifier
 from models.files import locate
 from models.running.loading import load_model
 from tests import vllm_server

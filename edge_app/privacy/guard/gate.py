@@ -19,7 +19,7 @@ from hashlib import blake2b
 from decoding_core.verifier import common_prefix
 from edge_app.config.settings import GuardMode
 from edge_app.decoding.events import HeldBack
-from edge_app.decoding.gate import Piece
+from edge_app.decoding.loop import Piece
 from edge_app.privacy.guard.formats import Kind, Span, digits_of, open_start, spans_of
 from edge_app.privacy.guard.history import (
     ENDS_SENTENCE,
@@ -197,7 +197,7 @@ class Scanner:
         word, last, found = words[first], first, list[Span]()
         forms: Sequence[str] = ()
         if not word.folded.isascii():
-            forms = (word.folded, *stems_of(word.folded))
+            forms = _forms(word.folded)
         elif word.folded in index.begun:
             forms = (word.folded,)
         elif kind := self._longer(word, word.folded, alone=True):
@@ -244,7 +244,7 @@ class Scanner:
             before, folded = joined, begin if last == first else words[last].folded
             joined += folded
             end = words[last].end
-            for form in (folded, *stems_of(folded)) if last > first else (folded,):
+            for form in _forms(folded) if last > first else (folded,):
                 kind = index.literals.get(before + form)
                 if kind is not None and not index.is_public(before + form):
                     found.append(Span(start, end, kind, _IN_HISTORY))
@@ -367,7 +367,7 @@ class Scanner:
         # The next token may go on with what stands behind the last gap.
         partial = words[-1] if words and words[-1].end == len(text) else None
         chunk = len(text)
-        if partial is not None and is_unspaced(partial.folded):
+        if partial is not None and _is_unspaced(partial):
             chunk = self._open_inside(partial)
         else:
             while chunk > context and not _AFTER.match(text[chunk - 1]):
@@ -386,7 +386,7 @@ class Scanner:
         for first in range(len(recent)):
             folded = recent[first].folded
             rest = "".join(word.folded for word in recent[first + 1 :])
-            if any(one + rest in index.begun for one in (folded, *stems_of(folded))):
+            if any(one + rest in index.begun for one in _forms(folded)):
                 opened = min(opened, recent[first].start)
                 break
         end = len(words) - (partial is not None)
@@ -412,6 +412,15 @@ def _shared(one: str, other: str) -> int:
         same = one[low:middle] == other[low:middle]
         low, high = (middle, high) if same else (low, middle - 1)
     return low
+
+
+def _forms(folded: str) -> tuple[str, ...]:
+    """A folded word, and without what its language writes together with it."""
+    return (folded,) if folded.isascii() else (folded, *stems_of(folded))
+
+
+def _is_unspaced(word: Word) -> bool:
+    return not word.folded.isascii() and is_unspaced(word.folded)
 
 
 def _letters(word: Word) -> tuple[str, list[int]]:
@@ -452,7 +461,7 @@ _CONTEXT = 48
 
 
 class GuardGate:
-    """Satisfies `edge_app.decoding.gate.Gate`."""
+    """Satisfies `edge_app.decoding.loop.Gate`."""
 
     def __init__(
         self,
@@ -525,7 +534,9 @@ class GuardGate:
 
     def _take_in(self, token_ids: list[int]) -> None:
         """Decode the tokens that were not read before."""
-        same = common_prefix(self._read, token_ids)
+        same = len(self._read)
+        if token_ids[:same] != self._read:
+            same = common_prefix(self._read, token_ids)
         for known in (self._texts, self._starts, self._states):
             del known[same:]
         decoder = codecs.getincrementaldecoder("utf-8")("replace")

@@ -261,46 +261,6 @@ BIRTH = re.compile(
     ),
     re.IGNORECASE,
 )
-_OF_BIRTH = (
-    *(
-        "born",
-        "birth",
-        "bday",
-        "b day",
-        "b-day",
-        "dob",
-        "d.o.b",
-        "into the world",
-        "gebo",
-        "gebu",
-        "geb.",
-    ),
-    *(
-        "née",
-        "né ",
-        "né\n",
-        "ne le",
-        "nee le",
-        "ne en",
-        "nee en",
-        "naiss",
-        "nivers",
-        "naci",
-        "cumple",
-        "nato il",
-    ),
-    *(
-        "nata il",
-        "nato nel",
-        "nata nel",
-        "nasc",
-        "complean",
-        "verjaar",
-        "jarig",
-        "urodz",
-    ),
-)
-"""What at least one of stands in each match of `BIRTH`: sooner found than that."""
 OPENS = re.compile(
     _any(
         "code_?words? pass_?words? pass_?phrases? pass_?codes? safe_?words? key_?words? pin combination secret_?words? "
@@ -366,13 +326,6 @@ _WORDS_NEAR = 12
 _SENTENCES = re.compile(r"[^.!?…\n]+")
 _USUAL = 5.0
 """Bits of a word that says nothing of an illness beside it."""
-
-
-def births(text: str, start: int = 0) -> Iterator[re.Match[str]]:
-    """Words of birth."""
-    lower = text.lower()
-    if any(part in lower for part in _OF_BIRTH):
-        yield from BIRTH.finditer(text, start)
 
 
 def is_illness(folded: str) -> bool:

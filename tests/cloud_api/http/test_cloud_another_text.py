@@ -7,7 +7,7 @@ from websockets.exceptions import ConnectionClosed
 
 from decoding_core.messages import Kind
 from decoding_core.verifier import EngineVerifier
-from edge_app.transport.verifier import CloudVerifier
+from edge_app.transport.client import CloudVerifier
 from tests.cloud_api.cloud_fakes import (
     BASE,
     GENERALIST,

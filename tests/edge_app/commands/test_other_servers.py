@@ -17,7 +17,7 @@ from decoding_core.messages import DraftBlock, OpenSession, digest
 from decoding_core.settings import MethodSettings
 from edge_app.commands import program
 from edge_app.config.settings import Settings
-from edge_app.transport.verifier import CloudVerifier
+from edge_app.transport.client import CloudVerifier
 from tests.fakes import verdict_on
 
 SESSION = {"session_id": "s", "generalist": "g", "base": "b"}

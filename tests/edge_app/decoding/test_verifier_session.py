@@ -33,7 +33,7 @@ from edge_app.decoding.loop import decode_loop
 from edge_app.decoding.on_device import EdgeBaseVerifier
 from edge_app.decoding.session import Patience, VerifierSession
 from edge_app.privacy.budget import Account, CountingVerifier
-from edge_app.transport.verifier import CloudVerifier
+from edge_app.transport.client import CloudVerifier
 from tests.edge_app.decoding.losing_server import (
     DISTURBANCES,
     LOSING,

@@ -8,9 +8,8 @@ from test_loop import PRIVATE, Writing, hashed
 
 from decoding_core.sampling import log_softmax
 from decoding_core.settings import MethodSettings
-from edge_app.decoding.codec import event_from, to_json
 from edge_app.decoding.deciders import likeliest_few
-from edge_app.decoding.events import Alternatives
+from edge_app.decoding.events import Alternatives, event_from, to_json
 from edge_app.decoding.on_device import OfflineVerifier
 from tests.fakes import HashEngine
 

@@ -16,7 +16,7 @@ from edge_app.privacy.budget import Account, CountingVerifier, PrivacyLimits, Pu
 from edge_app.privacy.guard.gate import _TYPED, FIRST_NAMES, LAST_NAMES, GuardGate
 from edge_app.privacy.guard.history import index_of
 from edge_app.privacy.guard.words import words_of
-from edge_app.transport.verifier import CloudVerifier
+from edge_app.transport.client import CloudVerifier
 from models.running.interface import Vocabulary
 from tests.edge_app.decoding.losing_server import Hurried, LosingServer
 from tests.fakes import HashEngine

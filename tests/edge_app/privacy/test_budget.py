@@ -18,7 +18,7 @@ from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier, role_of
 from edge_app.decoding.deciders import Judged
 from edge_app.decoding.events import HeldBack, Notice, PrivacySpent
-from edge_app.decoding.gate import Piece
+from edge_app.decoding.loop import Piece
 from edge_app.decoding.on_device import EdgeBaseVerifier, RememberedRows
 from edge_app.decoding.session import Patience
 from edge_app.privacy.budget import (

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from edge_app.service.requests import ServiceConfig
-from edge_app.transport import verifier as cloud
+from edge_app.transport import client as cloud
 from models.engines.llama_cpp import LlamaContext
 from models.files import locate
 from models.running.settings import EngineSettings

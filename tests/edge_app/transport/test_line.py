@@ -34,9 +34,13 @@ from decoding_core.verifier import role_of
 from edge_app.decoding.events import Notice, Sent
 from edge_app.decoding.session import VerifierSession
 from edge_app.transport import client
-from edge_app.transport import verifier as cloud
-from edge_app.transport.client import Connection, error_of, error_of_signal
-from edge_app.transport.verifier import CloudVerifier
+from edge_app.transport import client as cloud
+from edge_app.transport.client import (
+    CloudVerifier,
+    Connection,
+    error_of,
+    error_of_signal,
+)
 from tests.fakes import verdict_on
 from tests.waiting import PATIENCE, let_pass, moments
 

@@ -14,7 +14,7 @@ from decoding_core.errors import CloudRefusedError
 from decoding_core.messages import VERSION
 from decoding_core.wire_json import VERSION_HEADER, open_to_json
 from edge_app.transport import client as device_problems
-from edge_app.transport.verifier import CloudVerifier
+from edge_app.transport.client import CloudVerifier
 from tests.cloud_api.cloud_fakes import (
     HEADERS,
     TOKEN,
