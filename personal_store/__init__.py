@@ -44,17 +44,11 @@ __all__ = [
 ]
 
 _HOME = {
-    "Author": "records",
-    "Document": "records",
-    "ImportFailure": "records",
-    "ImportReport": "records",
-    "Passage": "records",
-    "Record": "records",
-    "SourceError": "errors",
-    "Store": "store",
-    "StoreError": "errors",
-    "StoreTooNewError": "errors",
+    **dict.fromkeys(("Author", "Document", "ImportFailure"), "records"),
+    **dict.fromkeys(("ImportReport", "Passage", "Record"), "records"),
+    **dict.fromkeys(("SourceError", "StoreError", "StoreTooNewError"), "errors"),
     "UnknownImporterError": "errors",
+    "Store": "store",
     "import_source": "importing",
 }
 """Which module each name comes from."""

@@ -125,6 +125,11 @@ CREATE TABLE tombstone(
 ) STRICT, WITHOUT ROWID;
 """
 
+CONTENT = (
+    *("identity", "stranger", "source", "import_run", "import_error", "record"),
+    *("record_label", "raw"),
+)
+"""Tables of what was imported; each refers to earlier ones alone."""
 _FROM_SCHEMA_BEFORE = (
     "ALTER TABLE record ADD COLUMN answer_to TEXT NOT NULL DEFAULT ''",
     "UPDATE state SET name = 'received_upto' WHERE name = 'heard_upto'",
@@ -297,12 +302,12 @@ def _ciphered(path: Path, key: str) -> Database:
     try:
         db = _readable(keys.cipher(), path, key)
     except faults() as error:
-        if is_no_database(error):
-            raise StoreLockedError(
-                f"The store {path} cannot be opened: the key does not fit. Give the "
-                f"right one in {keys.VARIABLE}, or have it asked for in a terminal."
-            ) from error
-        raise
+        if not is_no_database(error):
+            raise
+        raise StoreLockedError(
+            f"The store {path} cannot be opened: the key does not fit. Give the right "
+            f"one in {keys.VARIABLE}, or have it asked for in a terminal."
+        ) from error
     keys.remember(path, key)
     return db
 

@@ -27,6 +27,7 @@ from personal_store.search.index import Asked, Entry, Hit, Index, Wanted, is_to
 from personal_store.search.tables import (
     BY_OTHERS,
     FINDABLE,
+    MINE,
     OWN_TEXTS,
     RECEIVED,
     RECEIVED_TEXT,
@@ -266,7 +267,7 @@ class Store:
         row = self.db.execute(
             f"""SELECT address FROM identity JOIN record ON
                     (record.id = ? AND address = recipient_address)
-                    OR (author IN {tuple(map(int, OWN))} AND address = sender)
+                    OR ({MINE} AND address = sender)
                 WHERE address LIKE '%_@_%' AND kind = 'email'
                 ORDER BY record.id = ? DESC, sent_at DESC LIMIT 1""",  # noqa: S608
             [answered, answered],

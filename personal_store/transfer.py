@@ -23,7 +23,7 @@ from sqlite_utils import Database
 
 from base.owner_only import part_of, put_in_place
 from personal_store import keys
-from personal_store.connection import beside, connect_as_it_is, immediate
+from personal_store.connection import CONTENT, beside, connect_as_it_is, immediate
 from personal_store.copies import NAME, attached, backup_path
 from personal_store.errors import StoreError
 from personal_store.importers.tables import EXPORTED, MARK
@@ -49,7 +49,7 @@ _MAILS = f"""
            reply_to,
            (SELECT json_group_array(label) FROM record_label
             WHERE record_id = record.id)
-    FROM record WHERE kind = 'email' AND author IN {tuple(map(int, OWN))}
+    FROM record WHERE kind = 'email' AND {tables.MINE}
         AND trashed_at IS NULL ORDER BY record.id
 """  # noqa: S608
 _FROM = re.compile(rb"^(>*From )", re.MULTILINE)
@@ -104,10 +104,6 @@ _NEW_PEOPLE = f"""
     WHERE address NOT IN (SELECT address FROM main.identity)
       AND address NOT IN (SELECT address FROM main.stranger)
 """  # noqa: S608
-_ORDER = (
-    *("identity", "stranger", "source", "import_run", "import_error"),
-    *("record", "record_label", "raw"),
-)
 
 
 def as_lines(db: Database) -> Iterator[bytes]:
@@ -212,9 +208,9 @@ def restore(db: Database, path: Path, backup: Path) -> int:
     """
     with attached(db, path, backup), immediate(db):
         tables.empty(db)
-        for table in reversed(_ORDER):
+        for table in reversed(CONTENT):
             db.execute(f'DELETE FROM main."{table}"')  # noqa: S608
-        for table in _ORDER:
+        for table in CONTENT:
             rows = db.execute(f'PRAGMA {NAME}.table_info("{table}")').fetchall()
             names = ", ".join(row[1] for row in rows)
             db.execute(

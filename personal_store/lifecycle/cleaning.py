@@ -27,9 +27,10 @@ from personal_store.lifecycle.writing import (
     waiting,
 )
 from personal_store.reading.letters import MAX_STORED
-from personal_store.records import OWN, Author, ProgressCallback, fingerprint
+from personal_store.records import Author, ProgressCallback, fingerprint
 from personal_store.search.index import Index
 from personal_store.search.tables import (
+    MINE,
     RECEIVED,
     count_change,
     received_upto,
@@ -42,7 +43,7 @@ BATCH = 200
 _AT_ONCE = 500
 _GENERATIONS = 4
 """How many ancestors of a mail are compared: a quote holds older quotes."""
-_OWN_MAILS = f"kind = 'email' AND author IN {tuple(map(int, OWN))}"
+_OWN_MAILS = f"kind = 'email' AND {MINE}"
 
 
 def received_index(db: Database, progress: ProgressCallback | None = None) -> Index:

@@ -21,7 +21,7 @@ from pathlib import Path
 from sqlite_utils import Database
 
 from base.owner_only import shred
-from personal_store.connection import immediate, need_room, new_secret
+from personal_store.connection import CONTENT, immediate, need_room, new_secret
 from personal_store.copies import backup_path, renew_backup
 from personal_store.errors import StoreBusyError, StoreError, faults, is_full
 from personal_store.lifecycle.proof import Proof, prove
@@ -41,10 +41,6 @@ _TIMES = 3
 """Room that VACUUM takes beside the store: the copy, the log, the next backup."""
 _TRIES = 2
 """What a first VACUUM has not overwritten, or somebody has written meanwhile."""
-_EMPTIED = (
-    *("raw", "record_label", "record", "import_error", "import_run", "source"),
-    *("identity", "stranger", "tombstone", "tombstone_key"),
-)
 
 
 def exclude(db: Database, ids: Sequence[int], *, excluded: bool = True) -> None:
@@ -115,7 +111,7 @@ def forget_everything(
     need_room(path, _TIMES, "to forget")
     with immediate(db):
         tables.empty(db)
-        for table in _EMPTIED:
+        for table in (*reversed(CONTENT), "tombstone", "tombstone_key"):
             db.execute(f'DELETE FROM "{table}"')  # noqa: S608
         kept = ("store", "changes", "keep_raw", "untidy", "received_upto")
         db.execute(f"DELETE FROM state WHERE name NOT IN {kept}")  # noqa: S608

@@ -15,8 +15,8 @@ from personal_store.lifecycle.cleaning import clean_waiting
 from personal_store.lifecycle.writing import drop_bodies_of_others, twin_of
 from personal_store.mail.labels import is_sent
 from personal_store.mail.mail import address_in
-from personal_store.records import OWN, UNREAD, Author
-from personal_store.search.tables import count_change, drop, refresh
+from personal_store.records import UNREAD, Author
+from personal_store.search.tables import MINE, count_change, drop, refresh
 
 BY_OWNER = "told so"
 """The evidence of an address that the owner gave."""
@@ -30,7 +30,7 @@ _FOREIGN = """
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """An address of the owner."""
+    """An address that is the owner's, or may be."""
 
     address: str
     why: str
@@ -38,15 +38,6 @@ class Identity:
     """Whether the owner said so; else it was taken from the evidence."""
     texts: int
     """Stored texts that were sent from it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Suggestion:
-    """An address that may be the owner's."""
-
-    address: str
-    why: str
-    texts: int
 
 
 def identities(db: Database) -> list[Identity]:
@@ -106,27 +97,26 @@ def judge(db: Database, senders: Iterable[str]) -> int:
     return len(changed)
 
 
-def suggestions(db: Database) -> list[Suggestion]:
+def suggestions(db: Database) -> list[Identity]:
     """Addresses that may be the owner's too, the likeliest first.
 
     Only addresses that sent something come up, so no list and no group does; none that
     the owner has turned down.
     """
-    found: dict[str, Suggestion] = {}
+    found: dict[str, Identity] = {}
+
+    def suggest(address: str, why: str, texts: int) -> None:
+        found.setdefault(address, Identity(address, why, False, texts))
+
     # Senders of texts that an export says are the owner's.
-    own = tuple(map(int, OWN))
     rows = db.execute(
         f"""SELECT sender, count(*) AS texts FROM record
-            WHERE sender <> '' AND author IN {own}
-            GROUP BY sender ORDER BY texts DESC"""  # noqa: S608
+            WHERE sender <> '' AND {MINE} GROUP BY sender ORDER BY texts DESC"""  # noqa: S608
     )
     for sender, texts in rows:
-        found[sender] = Suggestion(sender, "texts of it are stored as yours", texts)
-
+        suggest(sender, "texts of it are stored as yours", texts)
     for sender, texts in labelled_sent(db).most_common():
-        why = "it sent mail that is labelled sent"
-        found.setdefault(sender, Suggestion(sender, why, texts))
-
+        suggest(sender, "it sent mail that is labelled sent", texts)
     # Who both sends and is written to, and so is at one end of most of the mail that
     # none of the known addresses has part in.
     ends = db.execute(
@@ -141,7 +131,7 @@ def suggestions(db: Database) -> list[Suggestion]:
     why = "it sends or receives most of the mail that your other addresses do not"
     for address, texts, got in ends:
         if 2 * (texts + got) > mails:
-            found.setdefault(address, Suggestion(address, why, texts))
+            suggest(address, why, texts)
     known = {identity.address for identity in identities(db)} | _strangers(db)
     return [one for one in found.values() if one.address not in known][:_LISTED]
 
@@ -171,10 +161,9 @@ def _plain(addresses: Iterable[str]) -> list[str]:
 
 def _turn(db: Database, sender: str, mine: bool) -> list[int]:
     """The records of a sender that were on the other side, now on this one."""
-    own = tuple(map(int, OWN))
-    side = "NOT IN" if mine else "IN"
+    side = f"NOT {MINE}" if mine else MINE
     rows = db.execute(
-        f"""SELECT id FROM record WHERE sender = ? AND author {side} {own}
+        f"""SELECT id FROM record WHERE sender = ? AND {side}
             AND (body <> '' OR cleaning = {UNREAD})""",  # noqa: S608
         [sender],
     ).fetchall()

@@ -1,13 +1,13 @@
 """What is in a store: which texts a selection means, and counts of all of them."""
 
 import importlib
+import json
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 from sqlite_utils import Database
 
@@ -23,6 +23,11 @@ from personal_store.text.tokens import tokens
 
 SAMPLE = 1_000
 """Texts whose language is looked at."""
+_OUTLINE = """
+    SELECT record.kind, title, coalesce(nullif(recipient, ''), sender), sent_at,
+           source.kind || ': ' || label, body
+    FROM record JOIN source ON source.id = source_id WHERE record.id = ?
+"""
 _BEGINNING = 1_000
 _SHORTEST = 20
 
@@ -62,37 +67,32 @@ class Which:
             clean_all_waiting(
                 db, replace(self, words="").find(db, state=state), progress
             )
-        found: list[tuple[str, list[Any]]] = []
-        if self.ids:
-            marks = ", ".join("?" * len(self.ids))
-            found.append((f"record.id IN ({marks})", list(self.ids)))
-        if self.kind:
-            found.append(("record.kind = ?", [self.kind]))
-        if self.since:
-            found.append(("sent_at >= ?", [_midnight(self.since)]))
-        if self.until:
-            found.append(("sent_at < ?", [_midnight(self.until + timedelta(1))]))
-        where = "".join(f" AND {condition}" for condition, _ in found)
+        ids = json.dumps([*self.ids]) if self.ids else None
+        conditions = {
+            "record.id IN (SELECT value FROM json_each(?))": ids,
+            "record.kind = ?": self.kind or None,
+            "sent_at >= ?": self.since and _midnight(self.since),
+            "sent_at < ?": self.until and _midnight(self.until + timedelta(1)),
+        }
+        given = {sql: value for sql, value in conditions.items() if value is not None}
         text = "title || char(10) || body" if self.words else "''"  # bodies are large
         rows = db.execute(
             f"""SELECT record.id, recipient, recipient_address, sender,
                        source.kind || ': ' || label, {text}
                 FROM record JOIN source ON source.id = source_id
-                WHERE {state}{where} ORDER BY record.id""",  # noqa: S608
-            [value for _, values in found for value in values],
+                WHERE {" AND ".join([state, *given])} ORDER BY record.id""",  # noqa: S608
+            list(given.values()),
         )
         return [row[0] for row in rows if self._fits(*row[1:])]
 
     def _fits(
         self, name: str, address: str, sender: str, source: str, text: str
     ) -> bool:
-        if self.person and not self._is_by_or_to(name, address, sender):
-            return False
-        if _fold(self.source) not in _fold(source):
-            return False
-        if not self.words:
-            return True
-        return set(tokens(self.words)) <= set(tokens(text))
+        return (
+            (not self.person or self._is_by_or_to(name, address, sender))
+            and _fold(self.source) in _fold(source)
+            and set(tokens(self.words)) <= set(tokens(text))
+        )
 
     def _is_by_or_to(self, name: str, address: str, sender: str) -> bool:
         wanted = _fold(self.person.strip())
@@ -118,13 +118,9 @@ def outlines(db: Database, ids: Sequence[int]) -> list[Outline]:
     """A line for each of these records."""
     found = []
     for record_id in ids:
-        for row in db.execute(
-            """SELECT record.kind, title, coalesce(nullif(recipient, ''), sender),
-                      sent_at, source.kind || ': ' || label, body
-               FROM record JOIN source ON source.id = source_id WHERE record.id = ?""",
-            [record_id],
+        for kind, title, person, sent_at, source, body in db.execute(
+            _OUTLINE, [record_id]
         ):
-            kind, title, person, sent_at, source, body = row
             heading = title or " ".join(body[:80].split())
             found.append(
                 Outline(record_id, kind, heading, person, moment(sent_at), source)
@@ -165,7 +161,10 @@ class Summary:
 
 def summarise(db: Database, path: Path) -> Summary:
     """Count what is in a store."""
-    usable, words = _row(db, "SELECT count(*), coalesce(sum(n), 0) FROM doc")
+    usable, words, raw_bytes = db.execute(
+        """SELECT count(*), coalesce(sum(n), 0),
+                  (SELECT coalesce(sum(length(data)), 0) FROM raw) FROM doc"""
+    ).fetchone()
     backup = made_at(path)
     # The last import of each place counts; an earlier one may have gone better.
     failures = db.execute(
@@ -186,7 +185,7 @@ def summarise(db: Database, path: Path) -> Summary:
         forgotten=tombstones.count(db),
         failed=dict(failures.fetchall()),
         bytes=size_of(path),
-        raw_bytes=_row(db, "SELECT coalesce(sum(length(data)), 0) FROM raw")[0],
+        raw_bytes=raw_bytes,
         keeps_raw=keeps_bodies(db),
         encrypted=is_encrypted(path),
         behind=is_behind(db),
@@ -214,7 +213,8 @@ def _counts(db: Database, what: str) -> dict[str, int]:
 
 
 def _number(db: Database, condition: str) -> int:
-    return int(_row(db, f"SELECT count(*) FROM record WHERE {condition}")[0])  # noqa: S608
+    sql = f"SELECT count(*) FROM record WHERE {condition}"  # noqa: S608
+    return int(db.execute(sql).fetchone()[0])
 
 
 def _languages(db: Database) -> dict[str, int] | None:
@@ -230,8 +230,3 @@ def _languages(db: Database) -> dict[str, int] | None:
     )
     found = Counter(str(classify(text)[0]) for (text,) in texts)
     return dict(found.most_common())
-
-
-def _row(db: Database, sql: str) -> tuple[Any, ...]:
-    row: tuple[Any, ...] = db.execute(sql).fetchone()
-    return row

@@ -34,7 +34,7 @@ from personal_store.records import (
     Skipped,
     fingerprint,
 )
-from personal_store.search.tables import count_change, refresh, set_state, state
+from personal_store.search.tables import MINE, count_change, refresh, set_state, state
 from personal_store.text.charset import storable
 from personal_store.text.tokens import normalised
 
@@ -42,7 +42,6 @@ KNOWN = "already stored"
 UNCHANGED = "in files that have not changed"
 FORGOTTEN = "forgotten before"
 
-_OWN = tuple(map(int, OWN))
 _TEXTS = [one.name for one in fields(Document) if one.type is str]
 _MARK = "\ufeff"
 """`storable` drops it at the beginning of a text."""
@@ -256,7 +255,7 @@ def twin_of(db: Database, key: str, text: str) -> int | None:
         return None
     rows = db.execute(
         f"""SELECT id, body, cleaning FROM record WHERE key > ? AND key < ?
-            AND key <> ? AND author IN {_OWN} AND body <> ''""",  # noqa: S608
+            AND key <> ? AND {MINE} AND body <> ''""",  # noqa: S608
         [*keys_of(message_id(key)), key],
     )
     for record_id, body, cleaning in rows:
@@ -304,7 +303,7 @@ def keep_bodies(db: Database, wanted: bool) -> int:
 
 def drop_bodies_of_others(db: Database) -> None:
     """Delete the raw bodies of texts that turned out not to be the owner's."""
-    _drop_bodies(db, f"author NOT IN {_OWN} AND cleaning <> ?", UNREAD)
+    _drop_bodies(db, f"NOT {MINE} AND cleaning <> ?", UNREAD)
 
 
 def body_of(db: Database, record_id: int) -> RawText | None:

@@ -17,7 +17,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from queue import SimpleQueue
-from types import TracebackType
 from typing import IO
 
 from base import python_child
@@ -94,12 +93,7 @@ class Readers:
     def __enter__(self) -> "Readers":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
         for reader in self._all:
@@ -124,7 +118,7 @@ class Readers:
             if self._threads is None:
                 self._threads = ThreadPoolExecutor(self.number, "reading")
                 while len(self._all) < self.number:
-                    self._all.append(_Reader.started())
+                    self._all.append(_Reader())
                     self._idle.put(self._all[-1])
             underway.append((self._threads.submit(self._have_read, chunk), size))
             while (
@@ -145,35 +139,30 @@ class Readers:
             self._idle.put(reader)
 
 
-@dataclass(frozen=True, slots=True)
 class _Reader:
     """One process that reads letters."""
 
-    process: subprocess.Popen[bytes]
-    complaints: IO[bytes]
-
-    @classmethod
-    def started(cls) -> "_Reader":
-        complaints = tempfile.TemporaryFile()  # noqa: SIM115  (close ends it)
-        process = python_child.start(
+    def __init__(self) -> None:
+        self.complaints = tempfile.TemporaryFile()  # noqa: SIM115  (close ends it)
+        self.process = python_child.start(
             _ENTRY,
             more=_FRUGAL,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=complaints,
+            stderr=self.complaints,
         )
-        _widen(process.stdin)
-        _widen(process.stdout)
-        return cls(process, complaints)
+        assert self.process.stdin
+        assert self.process.stdout
+        self.stdin, self.stdout = self.process.stdin, self.process.stdout
+        _widen(self.stdin)
+        _widen(self.stdout)
 
     def read(self, chunk: Chunk) -> list[Item]:
         """Blocks until the process has read them."""
-        assert self.process.stdin
-        assert self.process.stdout
         try:
-            pickle.dump(chunk, self.process.stdin, pickle.HIGHEST_PROTOCOL)
-            self.process.stdin.flush()
-            answer: list[Item] | Exception = pickle.load(self.process.stdout)  # noqa: S301
+            pickle.dump(chunk, self.stdin, pickle.HIGHEST_PROTOCOL)
+            self.stdin.flush()
+            answer: list[Item] | Exception = pickle.load(self.stdout)  # noqa: S301
         except (EOFError, OSError, pickle.UnpicklingError) as error:
             try:
                 code = self.process.wait(_PATIENCE)
@@ -196,13 +185,11 @@ class _Reader:
 
     def close(self) -> None:
         """Wait for its end, once it was asked to end."""
-        assert self.process.stdin
-        assert self.process.stdout
         self.process.wait()
-        self.process.stdout.close()
+        self.stdout.close()
         self.complaints.close()
         with suppress(OSError):  # what it did not take any more
-            self.process.stdin.close()
+            self.stdin.close()
 
 
 def _put_aside(letters: Iterable[Unread], errors: list[Exception]) -> Iterator[Unread]:
@@ -227,9 +214,9 @@ def _chunks(letters: Iterable[Unread]) -> Iterator[tuple[Chunk, int]]:
         yield chunk, size
 
 
-def _widen(pipe: IO[bytes] | None) -> None:
+def _widen(pipe: IO[bytes]) -> None:
     """Let a whole chunk wait in a pipe, if the system can and may: fewer turns."""
-    if sys.platform == "linux" and pipe is not None:
+    if sys.platform == "linux":
         with suppress(OSError):
             fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _BYTES)
 

@@ -27,11 +27,12 @@ from sqlite_utils import Database
 from personal_store.records import OWN
 from personal_store.text.tokens import tokens
 
-_MINE = tuple(map(int, OWN))
+MINE = f"author IN {tuple(map(int, OWN))}"
+"""SQL that holds for records that the owner wrote."""
 _PRESENT = "NOT excluded AND trashed_at IS NULL"
-FINDABLE = f"author IN {_MINE} AND {_PRESENT}"
+FINDABLE = f"{MINE} AND {_PRESENT}"
 """SQL that holds for records that can be searched and shown as passages."""
-BY_OTHERS = f"author NOT IN {_MINE} AND {_PRESENT}"
+BY_OTHERS = f"NOT {MINE} AND {_PRESENT}"
 """SQL that holds for texts of others that are stored and not put away."""
 RECEIVED_TEXT = f"{BY_OTHERS} AND body <> ''"
 """SQL that holds for texts of others that can be searched, once they are cleaned."""

@@ -1,6 +1,8 @@
 """What mail programs put around a message, program by program and word by word."""
 
 import re
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -12,56 +14,7 @@ from tests.mails.texts import drafts, languages
 
 DRAFTS = list(drafts(3 * len(languages()), seed=11))[::7]
 
-# What programs write above a quote; each of them alone decides in its case.
-VERBS = {
-    "Afrikaans": ("het geskryf",),
-    "Albanian": ("ka shkruar",),
-    "Arabic": ("كتب", "كتبت"),
-    "Armenian": ("գրել է",),
-    "Azerbaijani": ("yazıb",),
-    "Basque": ("idatzi zuen",),
-    "Bulgarian": ("написа",),
-    "Catalan": ("va escriure",),
-    "Chinese": ("写道", "寫道"),
-    "Croatian": ("je napisao", "je napisao/la", "napisao je", "napisao/la je"),
-    "Croatian, of a woman": ("je napisala", "napisala"),
-    "Czech": ("napsal", "napsala", "napsal(a)", "napsala(a)", "napísal"),
-    "Danish, Norwegian, Swedish": ("skrev",),
-    "Dutch": ("schreef", "geschreven"),
-    "English": ("wrote", "writes"),
-    "Estonian": ("kirjutas",),
-    "Finnish": ("kirjoitti",),
-    "French": ("a écrit", "écrit"),
-    "Galician": ("escribiu",),
-    "German": ("schrieb", "schrieben", "geschrieben"),
-    "Greek": ("έγραψε",),
-    "Hebrew": ("כתב", "כתבה", "כתב/ה"),
-    "Hindi": ("ने लिखा",),
-    "Hungarian": ("írta", "írta (időpont: kedd)"),
-    "Icelandic": ("skrifaði",),
-    "Indonesian": ("menulis", "tulis"),
-    "Italian": ("ha scritto", "scrive"),
-    "Japanese": ("書きました", "書いた", "のメール"),
-    "Kazakh": ("жазды",),
-    "Korean": ("작성", "쓴 글"),
-    "Latvian": ("rakstīja",),
-    "Lithuanian": ("rašė", "parašė"),
-    "Persian": ("نوشت",),
-    "Polish": ("napisał", "napisał(a)", "pisze"),
-    "Portuguese": ("escreveu",),
-    "Romanian": ("a scris", "scrie"),
-    "Russian": ("написал", "написал(а)", "написала", "пишет"),
-    "Serbian": ("је написао", "је написала"),
-    "Slovak": ("napísal", "napísal(a)", "napísala"),
-    "Slovene": ("je pisal", "je napisal"),
-    "Spanish": ("escribió", "escribiste"),
-    "Swahili": ("aliandika",),
-    "Thai": ("เขียน",),
-    "Turkish": ("yazdı", "yazmış"),
-    "Ukrainian": ("написав", "написав(ла)", "пише"),
-    "Vietnamese": ("viết",),
-    "Welsh": ("ysgrifennodd",),
-}
+VERBS = tomllib.loads(Path(__file__).with_name("verbs.toml").read_text("utf-8"))
 EACH_VERB = [(name, verb) for name, verbs in VERBS.items() for verb in verbs]
 
 
@@ -84,7 +37,7 @@ def test_a_verb_introduces_a_quote(language, verb):
 
 
 def test_every_verb_of_the_rules_is_tried():
-    """One that is added wants a line in the table above."""
+    """One that is added wants its place in verbs.toml."""
     tried = [verb for _, verb in EACH_VERB]
     for alternative in _alternatives(phrases.WROTE):
         assert any(re.fullmatch(alternative, verb) for verb in tried), alternative

@@ -2,7 +2,7 @@
 
 import pytest
 
-from personal_store import SourceError, Store, import_source, importers
+from personal_store import SourceError, import_source, importers
 from personal_store.files.files import of_file
 from personal_store.importing import find_owner
 from personal_store.mail.mail import parse_headers
@@ -47,27 +47,22 @@ def test_who_was_filed_under_sent_by_mistake_is_named_and_not_taken():
     assert BEN in owner.sentences()[1]
 
 
-def test_a_label_is_not_overruled_by_who_writes_most():
-    owner = people(*[sent(BEN, to=ME, label="Inbox")] * 30, sent(ME)).owner()
-
-    assert owner.addresses == (ME,)
+DELIVERED = [message(sender=BEN, to=ME, headers=f"Delivered-To: {ME}")] * 9
 
 
-def test_two_who_sent_as_much_and_wrote_to_each_other_are_asked_for():
-    assert people(sent(ME, to=BEN), sent(BEN, to=ME)).owner().addresses == ()
-
-
-def test_drafts_and_spam_say_nothing_of_the_owner():
-    spam = [sent(f"{ME} <{BEN}>", to=ME, label="Spam")] * 9
-
-    assert people(*spam, sent(ME)).owner().addresses == (ME,)
-
-
-def test_who_wrote_everything_that_was_delivered_to_another_is_not_the_owner():
-    mails = [message(sender=BEN, to=ME, headers=f"Delivered-To: {ME}")] * 9
-
-    assert people(*mails).owner().addresses == ()
-    assert people(*mails, message(sender=ME, to=BEN)).owner().addresses == (ME,)
+@pytest.mark.parametrize(
+    ("mails", "owner"),
+    [
+        ([*[sent(BEN, to=ME, label="Inbox")] * 30, sent(ME)], (ME,)),
+        ([*[sent(f"{ME} <{BEN}>", to=ME, label="Spam")] * 9, sent(ME)], (ME,)),
+        ([sent(ME, to=BEN), sent(BEN, to=ME)], ()),
+        (DELIVERED, ()),
+        ([*DELIVERED, message(sender=ME, to=BEN)], (ME,)),
+    ],
+    ids=["writes most", "spam", "each other", "delivered", "delivered and mine"],
+)
+def test_who_owns_a_mailbox(mails, owner):
+    assert people(*mails).owner().addresses == owner
 
 
 def test_another_address_under_the_owners_name_is_named():
@@ -91,14 +86,13 @@ def test_the_owner_is_known_before_anything_is_written(tmp_path):
         find_owner(mbox, [of_file(path)])
 
 
-def test_sent_mail_from_another_address_than_told_is_named(tmp_path):
+def test_sent_mail_from_another_address_than_told_is_named(store, tmp_path):
     path = tmp_path / "letters.mbox"
     path.write_bytes(mailbox([sent(ME, number=1), sent(WORK, number=2)]))
 
-    with Store.open(tmp_path / "store.db") as store:
-        report = import_source(store, "mbox", path, me=[f"Sam Lee <{ME}>"])
+    report = import_source(store, "mbox", path, me=[f"Sam Lee <{ME}>"])
 
-        assert store.identities() == [ME]
+    assert store.identities() == [ME]
     assert any(f"me add {WORK}" in note for note in report.notes)
 
 
@@ -121,15 +115,6 @@ def test_the_name_of_a_mailbox_says_less_than_the_labels_in_it(tmp_path):
     assert find_owner(importers.load("mbox"), [of_file(path)]).addresses == (ME,)
 
 
-def test_a_mailbox_of_drafts_is_left_out(tmp_path):
-    (tmp_path / "Entwürfe").write_bytes(mailbox([message()]))
-
-    with Store.open(tmp_path / "store.db") as store:
-        report = import_source(store, "mbox", tmp_path / "Entwürfe", me=[ME])
-
-    assert report.reasons == {"drafts": 1}
-
-
 def test_the_sender_of_two_addresses_is_the_one_that_the_header_names():
     both = f"{ME}, Shop <{BEN}>"
 
@@ -141,17 +126,18 @@ def test_the_sender_of_two_addresses_is_the_one_that_the_header_names():
     assert sender_of(parse_headers(message(headers=f"From: Sam <{ME}>"))) == ME
 
 
-@pytest.mark.parametrize("value", ["bulk", "list", "junk", "first-class"])
-def test_precedence_does_not_say_who_wrote(tmp_path, value):
+def test_precedence_does_not_say_who_wrote(store, tmp_path):
     path = tmp_path / "letters.mbox"
-    mine = message("I wrote this by hand.", headers=f"Precedence: {value}")
+    mine = [
+        message("I wrote this by hand.", headers=f"Precedence: {value}", number=at)
+        for at, value in enumerate(("bulk", "list", "junk", "first-class"))
+    ]
     theirs = message("Buy this boat now.", sender=BEN, headers="Precedence: bulk")
-    path.write_bytes(mailbox([mine, theirs]))
+    path.write_bytes(mailbox([*mine, theirs]))
 
-    with Store.open(tmp_path / "store.db") as store:
-        report = import_source(store, "mbox", path, me=[ME])
+    report = import_source(store, "mbox", path, me=[ME])
 
-    assert (report.added, report.received) == (1, 0)
+    assert (report.added, report.received) == (4, 0)
     assert is_bulk(parse_headers(theirs))
 
 
@@ -189,10 +175,10 @@ def test_what_exchange_puts_before_a_subject(subject, automatic):
     assert is_automatic(parse_headers(message(subject=subject))) == automatic
 
 
-def test_a_draft_that_was_saved_as_a_file_is_left_out(tmp_path):
+def test_drafts_are_left_out(store, tmp_path):
+    """A mailbox of them, and one that was saved as a file."""
+    (tmp_path / "Entwürfe").write_bytes(mailbox([message()]))
     (tmp_path / "draft.eml").write_bytes(message(headers="X-Unsent: 1"))
-
-    with Store.open(tmp_path / "store.db") as store:
-        report = import_source(store, "eml", tmp_path / "draft.eml", me=[ME])
-
-    assert report.reasons == {"drafts": 1}
+    for kind, name in (("mbox", "Entwürfe"), ("eml", "draft.eml")):
+        report = import_source(store, kind, tmp_path / name, me=[ME])
+        assert report.reasons == {"drafts": 1}
