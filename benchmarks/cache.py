@@ -76,7 +76,7 @@ class Cache:
                 continue  # damaged: computed again
 
     def get(self, depends: Mapping[str, Any]) -> Body | None:
-        """The result that depends on these; None where it is not there yet."""
+        """The result that depends on these; None if it is not there yet."""
         return self._found.get(key_of(depends))
 
     def put(self, depends: Mapping[str, Any], result: Body) -> None:

@@ -54,7 +54,7 @@ def emails_asked_for(count: int, seed: int) -> list[Example]:
 
 
 Connect = Callable[[Emit], Verifier]
-"""Makes the verifier of a method that asks the generalist; told who hears of it."""
+"""Makes the verifier of a method that asks the generalist, given a listener."""
 
 
 @dataclass(frozen=True, slots=True)

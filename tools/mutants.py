@@ -50,7 +50,7 @@ TESTS = (
 )
 FALLBACK = ("tests/cloud_api/test_cloud_process.py",)
 PATIENCE_SECONDS = 60.0
-"""So much longer than without an error may its tests take."""
+"""How much longer than without an error its tests may take."""
 
 COMPARISONS = {
     ast.Lt: ast.LtE,
@@ -301,7 +301,7 @@ class Record:
 
 
 def record(tree: Tree, files: list[str]) -> Record:
-    """Run all tests once; raises SystemExit where one fails."""
+    """Run all tests once; raises SystemExit if one fails."""
     (tree.root / "mutant_recorder.py").write_text(RECORDER)
     path = tree.root / "mutant_record.json"
     os.environ["MUTANT_FILES"] = json.dumps([str(tree.root / name) for name in files])

@@ -50,7 +50,7 @@ async def picture(
 @click.argument("tape", type=click.Path(path_type=Path))
 @click.argument("out", type=click.Path(path_type=Path))
 @click.option("--size", default="120x36", help="Columns x rows.")
-@click.option("--last", type=int, help="Play so many events only.")
+@click.option("--last", type=int, help="Play N events only.")
 @click.option("--press", default="", help="Keys to press at the end, such as 'f3'.")
 def main(tape: Path, out: Path, size: str, last: int | None, press: str) -> None:
     """Draw the app after the run in TAPE, which `specsteer write --record` makes."""

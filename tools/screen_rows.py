@@ -52,7 +52,7 @@ def rows(app: App, *, colours: int = 1 << 24) -> list[Row]:
 
 
 def look_of(style: Style | None, colours: int = 1 << 24) -> Look:
-    """What a terminal with so many colours makes of a style."""
+    """What a terminal with this many colours makes of a style."""
     style = style or Style.null()
     marks = [
         name

@@ -69,7 +69,7 @@ def run(command: Sequence[str], output: Path, build: Path | None = None) -> Run:
 
 
 def soak(runs: int, command: Sequence[str] = SUITE, build: Path | None = None) -> int:
-    """Run the suite so many times, told as it goes; how many runs failed."""
+    """Run the suite `runs` times and print each result; returns how many failed."""
     if build is not None:
         print(f"with {build}", flush=True)
     folder = Path(tempfile.mkdtemp(prefix="soak-"))

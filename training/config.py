@@ -86,17 +86,17 @@ class Schedule:
     check_every: int
     """Steps between two looks at the held-out rows."""
     long_every: int = 8
-    """One step in so many reads long rows."""
+    """One step in N reads long rows."""
     round_from: float = 1.0
     """Part of the run after which weights are learnt as they are exported; 1: never."""
     loops_from: float = 1.0
     """Part of the run after which loops are unlearnt; 1: never."""
     loops_every: int = 4
-    """One step in so many unlearns loops then."""
+    """One step in N unlearns loops then."""
     teacher: str = ""
     """The recipe whose finished model comments plain rows; empty: none."""
     teacher_every: int = 2
-    """One step in so many learns from the teacher."""
+    """One step in N learns from the teacher."""
     ratio: float = 0.0
     """Weight of the log-ratio between both on what the rows say, beside the distance
     of their distributions."""

@@ -52,7 +52,7 @@ class Scene:
 
     task: str
     of: str
-    """Template: whom a mail is for or what a review is of; empty where that is free."""
+    """Template: whom a mail is for or what a review is of; empty if that is free."""
     things: tuple[tuple[str, str], ...]
     """Templates: what asks for each thing, and the sentence that says it."""
 

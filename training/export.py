@@ -27,7 +27,7 @@ _THREADS = 2
 
 @llama_cpp.llama_log_callback  # type: ignore[untyped-decorator]
 def _silence(_level: int, _text: bytes, _data: Any) -> None:
-    """llama.cpp tells of every tensor; the caller hears of failures anyway."""
+    """Drop the line that llama.cpp logs for each tensor; failures are raised."""
 
 
 def quantise(source: Path, target: Path, kinds: Export) -> None:

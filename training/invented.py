@@ -43,12 +43,12 @@ class Fact:
     """Something true of somebody."""
 
     kind: dict[str, Any]
-    """One of the grammar's facts: what asks for it and what tells it."""
+    """One of the grammar's facts: what asks for it and what says it."""
     value: str
     filling: Filling
 
     def told(self, rng: Random) -> str:
-        """A sentence that tells it."""
+        """A sentence that says it."""
         return self.filling.fill(rng.choice(self.kind["say"]))
 
 
@@ -84,7 +84,7 @@ def new_person(rng: Random, writer: Writer | None = None) -> Person:
 
 
 def person_piece(person: Person, rng: Random) -> Piece:
-    """A text that tells some of the person's facts."""
+    """A text that says some of the person's facts."""
     chosen = rng.sample(person.facts, min(len(person.facts), rng.choice((1, 1, 2))))
     if rng.random() < 0.25:
         return _post(person, rng)

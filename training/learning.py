@@ -69,7 +69,7 @@ def set_rate(optimiser: AdamW, rate: float) -> None:
 
 
 def rate_at(tokens: int, schedule: Schedule) -> float:
-    """Learning rate after so many tokens: up in a line, then down along a cosine."""
+    """Learning rate after `tokens`: up in a line, then down along a cosine."""
     if tokens < schedule.warmup:
         return (
             schedule.rate

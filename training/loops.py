@@ -90,6 +90,6 @@ def babbling(
 
 
 def _again(span: Sequence[int], times: int) -> list[int]:
-    """A span so many times more: once in silence, then to be avoided."""
+    """A span `times` more: once in silence, then to be avoided."""
     silent = [one + SILENT for one in span]
     return silent + [one + AVOID for one in span] * (times - 1)

@@ -21,7 +21,7 @@ _TITLED = ("post", "abstract", "article")
 _BROKEN = ("story", "article")
 """Genres whose texts are cut out of longer ones."""
 _HELD_OUT = 50
-"""One author in so many is kept for validation."""
+"""One author in N is kept for validation."""
 _BRIEF = 200
 """Characters of a preceding turn that a request holds at most."""
 _LED = ("post", "abstract", "article", "letter")
@@ -254,7 +254,7 @@ class RealTexts:
 _MOST = 40_000
 """Phrases of a kind that are kept."""
 _READ = 5
-"""One text in so many is listened to."""
+"""One text in N is listened to."""
 _PLAIN = re.compile(r"[A-Za-z0-9' £$€%.,-]+")
 _STATEMENT = re.compile(
     r"(?:(?<=[.!?] )|^)([A-Z][^.!?\n]{15,85})\.(?= |$)", re.MULTILINE

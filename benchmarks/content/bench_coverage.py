@@ -37,7 +37,7 @@ from models.command_line import Command
 from models.files import locate
 
 if TYPE_CHECKING:
-    from benchmarks.content.judging import Judged
+    from benchmarks.content.judging import Judgement
     from benchmarks.content.requests import ContentWriter, Fact, Task, Text
 
 METHODS = ("generalist", "specialist", "steering", "lossless")
@@ -50,12 +50,12 @@ _STOPPED = 130
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A text and what it makes of the facts that its method was told."""
+    """A text and the verdict on each fact in its prompt."""
 
     task: Task
     text: Text
     facts: Sequence[Fact]
-    judged: Sequence[Judged]
+    judged: Sequence[Judgement]
     habits: int
     """Of the writer's habits, how many the text has."""
     looped: bool
@@ -277,8 +277,8 @@ def written(
     "A file of requests and facts, TOML or JSON.  [default: the hundred]",
     name="file",
 )
-@option("--unseen", NONE_OR_MORE, 0, "So many requests of invented writers instead.")
-@option("--each", AT_LEAST_ONE, None, "Only the first so many of each task.")
+@option("--unseen", NONE_OR_MORE, 0, "N requests of invented writers instead.")
+@option("--each", AT_LEAST_ONE, None, "Only the first N of each task.")
 @option(
     "--method",
     click.Choice(METHODS),

@@ -364,7 +364,7 @@ where that stands too."""
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Judgement:
     """What a text does with a fact, and where in the text."""
 
     verdict: Verdict
@@ -397,7 +397,7 @@ def repeats(items: Sequence[Hashable]) -> int:
 
 def judge(
     says: Sequence[Rule], against: Sequence[Rule], text: WordsOf, asked: WordsOf
-) -> Judged:
+) -> Judgement:
     """What a text does with a fact that `says` say, each alone, and `against` deny;
     `asked` is all that its writer was told."""
     for rule in against:
@@ -409,15 +409,15 @@ def judge(
             for form in (element.value if element.kind == "word" else ("",))
         )
         if span and (negates or not text.denied(span, _NO_LONGER)):
-            return Judged("contradicted", text.where(span))
+            return Judgement("contradicted", text.where(span))
     said = next(filter(None, map(text.find, says)), None)
     for rule in says:
         span = _other_value(rule, text, asked, bool(said))
         if span is not None:
-            return Judged("contradicted", text.where(span))
+            return Judgement("contradicted", text.where(span))
     if said is not None:
-        return Judged("said", text.where(said))
-    return Judged("omitted")
+        return Judgement("said", text.where(said))
+    return Judgement("omitted")
 
 
 def _other_value(rule: Rule, text: WordsOf, asked: WordsOf, said: bool) -> Span | None:

@@ -18,7 +18,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from benchmarks.cache import Cache, code_id, key_of, sha256_of
-from benchmarks.content.judging import Judged, WordsOf, judge
+from benchmarks.content.judging import Judgement, WordsOf, judge
 from benchmarks.content.rules import (
     KINDS,
     Rule,
@@ -60,10 +60,10 @@ class Fact:
     kind: str
     """Such as `date`, `name`, `answer`, `reason`: what errors are counted by."""
     says: tuple[Rule, ...]
-    """The text says it where one of these is found."""
+    """The text says it if one of these is found."""
     against: tuple[Rule, ...] = ()
     told: Told = "request"
-    """Where it is told; the generalist reads no notes."""
+    """Which input holds it; the generalist reads no notes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,21 +75,21 @@ class Asked:
     facts: tuple[Fact, ...]
     notes: str = ""
 
-    def judged(self, text: str) -> list[Judged]:
+    def judged(self, text: str) -> list[Judgement]:
         """What a text makes of each fact. One word of it contradicts one fact: where
         it might contradict more, the first."""
         found, known = WordsOf(text), WordsOf(self.told)
-        verdicts: list[Judged] = []
+        verdicts: list[Judgement] = []
         for fact in self.facts:
             judged = judge(fact.says, fact.against, found, known)
             if judged.verdict == "contradicted" and judged in verdicts:
-                judged = Judged("omitted")
+                judged = Judgement("omitted")
             verdicts.append(judged)
         return verdicts
 
     @property
     def told(self) -> str:
-        """All that is told to whoever writes."""
+        """Recipient, request and notes."""
         return f"{self.request.recipient}.\n{self.request.text}\n{self.notes}"
 
 

@@ -451,7 +451,7 @@ def values(kind: str, words: Sequence[Word]) -> Iterator[tuple[int, int, Any]]:
 
 
 def value_of(kind: str, text: str) -> Any:
-    """The value that a text is, such as "14 November"; None where it is none."""
+    """The value that a text is, such as "14 November"; None if it is not one."""
     context = {"date": "the ", "time": "at "}.get(kind, "")
     words = words_of(f"{context}{text}")
     place = 1 if context else 0

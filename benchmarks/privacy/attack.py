@@ -67,7 +67,7 @@ class Departure:
     """The text before it, as the server knew it; the public prompt stands before."""
     token: int
     origin: Origin
-    """`other` where nothing was refused in its place: nobody drew it from a target."""
+    """`other` if nothing was refused in its place: nobody drew it from a target."""
     refused: int = -1
     """The drafted token in whose place a redrawn one stands; -1: none was drafted."""
 
@@ -90,7 +90,7 @@ class Seen:
 
 
 def seen_in(entries: Iterable[Entry]) -> Seen:
-    """What a server saw of the text that these sendings tell; raises MessageError where
+    """What a server saw of the text of these sendings; raises MessageError if
     they hold no opening."""
     return seen_of(decoded(entries))
 
@@ -277,7 +277,7 @@ def _mixed(cut: float, before: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What a device lets its draws tell: the attacker knows this too.
+    """How much a device lets its draws reveal: the attacker knows this too.
 
     A draw comes from M = (1 - w) R + w S with the largest w with which no token tells
     more than is left, where R is the distribution without the history, of which a tenth
@@ -291,7 +291,7 @@ class Bound:
     limit."""
 
     def mixture(self, own: Floats, without: Floats, spent: float) -> Floats:
-        """M (V,) from S and R, after so many nats."""
+        """M (V,) from S and R, after `spent` nats."""
         weight = 0.0
         if self.text is not None:
             weight = _largest_weight(own, without, self.text - spent, -np.inf)
@@ -340,7 +340,7 @@ class PublicView:
         # A device that decides by itself bounds its decisions, too: those are left out.
         self.bound = bound
         self.without: dict[Ids, Floats] = {}
-        """The base's logits (V,) behind each prefix, where a bound needs them."""
+        """The base's logits (V,) behind each prefix, if a bound needs them."""
         self.departures = seen.departures[:most]
         self.how = Drawing.of(seen, top_p)
         self.of_prefix: dict[Ids, list[int]] = {}

@@ -56,7 +56,7 @@ class Condition:
 
     @property
     def bound(self) -> Bound | None:
-        """What a text and a token may tell; None: anything."""
+        """The nats that a text and a token may reveal; None: no limit."""
         text = self.defences.get("privacy_budget")
         token = self.defences.get("privacy_mixture")
         return None if text is token is None else Bound(text, token)
@@ -76,7 +76,7 @@ class Condition:
         return replace(Settings(), **_of(Settings, self.defences))
 
     def for_request(self) -> dict[str, Any]:
-        """What a request is told besides."""
+        """Further fields of the request."""
         return {"use_history": self.use_history, **_of(WriteRequest, self.defences)}
 
 

@@ -299,13 +299,13 @@ def _hash(value: Any) -> str:
 
 
 GRID = (5, 10, 25, 50, 100, 200)
-"""Tokens sent, at which the curve is told."""
+"""Tokens sent at which the curve is drawn."""
 _TIED = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The share of writers that were found among so many histories."""
+    """The share of writers that were found among `among` histories."""
 
     among: int
     tokens: int
@@ -334,9 +334,9 @@ class Row:
 
 
 def chance_of_first(above: float, tied: float, others: int, among: int) -> float:
-    """The chance that the true history has the most evidence among `among` histories
-    drawn with it from all, of whose `others` so many have more and so many as much; of
-    equals one is drawn."""
+    """The chance that the true history has the most evidence of `among` histories: it
+    and others drawn from `others`, of which `above` have more and `tied` as much. Ties
+    are drawn."""
     most = among - 1
     if most >= others:
         return 0.0 if above else 1.0 / (1.0 + tied)

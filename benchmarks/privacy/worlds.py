@@ -26,7 +26,7 @@ class Task:
 
     request: Request
     text: str = ""
-    """What they really wrote; empty where that is not known."""
+    """What they really wrote; empty if that is not known."""
     habits: tuple[tuple[str, str], ...] = ()
     """Kinds of habits and how they show in that text, word for word."""
 
@@ -45,7 +45,7 @@ class Writer:
 
 
 def invented_writers(count: int, letters: int, texts: int, seed: int) -> list[Writer]:
-    """Writers of a grammar, each with so many letters and so many texts to write."""
+    """`count` writers of a grammar, each with past `letters` and `texts` to write."""
     found = []
     for number in range(count):
         pieces = texts_of_unseen_writer(texts + letters, 10_000 * seed + number)

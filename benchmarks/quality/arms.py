@@ -32,15 +32,15 @@ class Arm:
 
     settings: MethodSettings
     threshold: Threshold | None
-    """None where it makes no difference."""
+    """None if it makes no difference."""
     strength: float | None
     refusal: str = ""
+    """Why it cannot write with these settings; then only its target is measured."""
     steps: int | None = None
     """Of CoSteer's loop."""
     history: str | None = None
-    """How the past texts were chosen that it reads: a personalisation, or `RERANKED`;
-    None where it reads none."""
-    """Why it cannot write with these settings; then only its target is measured."""
+    """How the past texts that it reads are chosen: a personalisation, or `RERANKED`;
+    None if it reads none."""
 
     @property
     def method(self) -> str:
@@ -64,7 +64,7 @@ def names(words: str) -> list[str]:
 
 def histories(words: str, reranker: Path | None) -> list[str]:
     """How past texts are chosen: `all`, or names with commas, and what a reranker
-    chooses where there is one.
+    chooses if there is one.
 
     Raises:
         InvalidSettingsError: there is no such personalisation.

@@ -299,7 +299,7 @@ def contestants(
     options: Mapping[str, Any],
 ) -> list[Contestant]:
     """The methods as they run on a pair: those that draft once for each shape of
-    drafts, steering once for each threshold where the threshold matters."""
+    drafts, steering once for each threshold if the threshold matters."""
     usual = MethodSettings()
     if pair.acceptance is None:
         usual = replace(usual, temperature=options["temperature"], top_p=_TOP_P)

@@ -150,7 +150,7 @@ class Unloaded:
     base: Mapping[int, float]
 
     def verify(self, tokens: float, *, with_base: bool) -> float:
-        """A pass over so many tokens by the models of the server, in turn."""
+        """Seconds of a pass over `tokens` by the models of the server, in turn."""
         models = (self.generalist, self.base) if with_base else (self.generalist,)
         return sum(
             float(np.interp(tokens, list(times), list(times.values())))

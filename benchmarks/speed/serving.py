@@ -55,7 +55,7 @@ class PairOrder:
 
     kind: Kind
     specialist: str = ""
-    """A file, of the base too; empty where the pair is paced."""
+    """A file, of the base too; empty if the pair is paced."""
     generalist: str = ""
     threads: int = 1
     """Of the specialist."""
@@ -208,7 +208,7 @@ def serving(order: PairOrder) -> Iterator[Address]:
 def child_process(
     entry: str, first_line: str
 ) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """A process of ours that is told a line, says one, and ends with its standard
+    """A process of ours that reads a line, prints one, and ends with its standard
     input; the process and its line.
 
     Raises:
@@ -254,7 +254,7 @@ class Delayed:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         """Each takes `delay` seconds from when it was put in, or from
-        `not_sent_before` where that is later."""
+        `not_sent_before` if that is later."""
         self._delay = delay
         self._not_sent_before = not_sent_before
         self._clock = clock

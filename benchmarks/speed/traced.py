@@ -69,7 +69,7 @@ class Trace:
         return _FIRST_ID + 2 * (position % _PAIRS)
 
     def recovered(self, position: int) -> int:
-        """The token that stands at a position where the drafted one is refused."""
+        """The token that stands at a position if the drafted one is refused."""
         return self.drafted(position) + 1
 
     def text(self, length: int) -> list[int]:
@@ -96,7 +96,7 @@ class TraceLogits:
         self._background = noise.standard_normal(vocabulary, np.float32)
 
     def rows(self, start: int, count: int) -> Floats:
-        """Logits (count, V) after so many tokens, prompt included, and after each of
+        """Logits (count, V) after `start` tokens, prompt included, and after each of
         the next; within the prompt they are noise."""
         rows = np.tile(self._background, (count, 1))
         for row, read in zip(rows, range(start, start + count), strict=True):
@@ -120,10 +120,10 @@ class Pace:
     token: float = 0.0
     """For each token of it besides."""
     prompt_token: float = 0.0
-    """A token of a long reading, where this is more than the pass takes by itself."""
+    """A token of a long reading, if this is more than the pass takes by itself."""
 
     def seconds(self, tokens: int) -> float:
-        """A pass over so many tokens."""
+        """Seconds of a pass over `tokens`."""
         return max(self.step + self.token * tokens, self.prompt_token * tokens)
 
 

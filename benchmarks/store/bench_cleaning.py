@@ -1,4 +1,4 @@
-"""`lab bench cleaning`: own words told from those of others and of machines."""
+"""`lab bench cleaning`: telling own words from those of others and of machines."""
 
 from __future__ import annotations
 

@@ -179,7 +179,7 @@ def _one_more(path: Path, prose: Prose) -> str:
 
 
 def answer() -> None:
-    """Search as standard input asks, and tell how long it took."""
+    """Search as standard input asks, and print how long it took."""
     path, queries = json.load(sys.stdin)
     before = _megabytes()
     with Store.open(Path(path)) as store:

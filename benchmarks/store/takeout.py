@@ -39,7 +39,7 @@ class Prose:
         self._rng = np.random.default_rng([seed, drawn])
 
     def text(self, length: int | None = None) -> str:
-        """One text of so many words, or as many as texts have."""
+        """One text of `length` words, or of a length drawn as texts have it."""
         if length is None:
             drawn = self._rng.lognormal(*_LENGTH)
             length = int(np.clip(drawn, _SHORTEST, _LONGEST))
@@ -120,7 +120,7 @@ class _Chance:
 
 
 def messages(number: int, seed: int = 7) -> Iterator[bytes]:
-    """So many messages, the same ones for the same seed."""
+    """`number` messages, the same ones for the same seed."""
     chance = _Chance(random.Random(seed))
     source = chance.random
     rare = [
