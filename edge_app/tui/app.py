@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TextIO, cast
 
@@ -44,7 +45,6 @@ from edge_app.tui.keys import (
     use_keymap,
 )
 from edge_app.tui.preferences import DARK, LIGHT, Preferences, fitting
-from edge_app.tui.screens.cards import TitleLine
 from edge_app.tui.screens.drawer import Drawer, LeaveQuestion
 from edge_app.tui.screens.page import Page
 from edge_app.tui.terminal import (
@@ -183,12 +183,10 @@ class SpecSteerApp(App[None]):
             await super().on_event(event)
 
     async def _hand_on(self, event: events.Event) -> None:
-        """Give a widget that waits for any key just that one, whatever it is bound to;
+        """Give a screen that waits for any key just that one, whatever it is bound to;
         all else goes Textual's way."""
-        waits = getattr(self.focused, "TAKES_ALL_KEYS", False)
-        if waits and isinstance(event, events.Key):
-            assert self.focused is not None
-            self.focused.post_message(event)
+        if getattr(self.screen, "takes_all_keys", False):
+            self.screen.post_message(event)
             return
         if (
             isinstance(event, events.Key)
@@ -310,7 +308,7 @@ class SpecSteerApp(App[None]):
         not. Asked for at any time, after any error, it raises nothing."""
         writing = self.writing
         with suppress(Exception):  # what broke may break this, too
-            writing.apply()
+            writing.background.apply()
         writing.retry()
         if writing.kept_in is not None and not writing.unkept:
             writing.sync()
@@ -333,11 +331,6 @@ class SpecSteerApp(App[None]):
         self.keep_draft()
         super().panic(*renderables)
 
-    def _handle_exception(self, error: Exception) -> None:
-        """Keep the draft before Textual shows an error of the message loop."""
-        self.keep_draft()
-        super()._handle_exception(error)
-
     def _fatal_error(self) -> None:
         """Show the traceback without local variables, which hold the person's text."""
         # It brings the highlighting of code, which takes 20 ms to import.
@@ -353,10 +346,11 @@ class SpecSteerApp(App[None]):
             top.dismiss()
             if name == top.NAME:
                 return
-        address, arguments = DRAWERS[name]
+        address, *given = DRAWERS[name]
         module, _, class_name = address.partition(":")
         found = import_module(f"edge_app.tui.screens.{module}")
-        self.push_screen(getattr(found, class_name)(*arguments(self)))
+        arguments = (attrgetter(path)(self) for path in given)
+        self.push_screen(getattr(found, class_name)(self.writing, *arguments))
 
     def action_new(self) -> None:
         """Put the draft aside, and begin another on an empty page."""
@@ -379,10 +373,6 @@ class SpecSteerApp(App[None]):
         where = "on this device alone" if self.writing.offline else "with the checker"
         self.notify(f"the next draft is written {where}")
         self.page.refresh_all()
-
-    @on(TitleLine.Switched)
-    def _switched(self) -> None:
-        self.action_offline()
 
     def get_key_display(self, binding: Binding) -> str:
         """The key as the footer shows it, such as `^J`."""
@@ -410,24 +400,21 @@ class SpecSteerApp(App[None]):
         return run
 
 
-DRAWERS: dict[str, tuple[str, Callable[[SpecSteerApp], tuple[object, ...]]]] = {
-    "compare": ("compare:CompareDrawer", lambda app: (app.writing, app.page.put)),
-    "drafts": ("library:DraftsDrawer", lambda app: (app.writing, app.go_on_with)),
-    "help": ("help:HelpDrawer", lambda _: ()),
-    "import": ("import_letters:ImportDrawer", lambda app: (app.writing,)),
-    "keys": ("settings:KeysDrawer", lambda app: (app.preferences,)),
-    "numbers": ("numbers:NumbersDrawer", lambda app: (app.writing,)),
-    "reply": ("reply:ReplyDrawer", lambda app: (app.writing, app.page.answer)),
-    "sent": ("sent:SentDrawer", lambda app: (app.writing, app.page.save_folder)),
-    "settings": ("settings:SettingsDrawer", lambda app: (app.preferences,)),
-    "sources": ("sources:SourcesDrawer", lambda app: (app.writing,)),
-    "style": (
-        "style:StyleDrawer",
-        lambda app: (app.writing, app.page.brief.request, app.page.stale),
-    ),
+DRAWERS = {
+    "compare": ("compare:CompareDrawer", "page.put"),
+    "drafts": ("library:DraftsDrawer", "go_on_with"),
+    "help": ("help:HelpDrawer",),
+    "import": ("import_letters:ImportDrawer",),
+    "keys": ("settings:KeysDrawer", "preferences"),
+    "numbers": ("numbers:NumbersDrawer",),
+    "reply": ("reply:ReplyDrawer", "page.answer"),
+    "sent": ("sent:SentDrawer", "page.save_folder"),
+    "settings": ("settings:SettingsDrawer", "preferences"),
+    "sources": ("sources:SourcesDrawer",),
+    "style": ("style:StyleDrawer", "page.brief.request", "page.stale"),
 }
-"""Drawers by their names: their class, which is imported when one is first opened so
-that the page is painted before, and what it is given."""
+"""Drawers by their names: the class, which is imported when one is first opened so
+that the page is painted before, and what of the app it is given."""
 
 
 def run_app(app: SpecSteerApp) -> int:

@@ -61,7 +61,7 @@ class Background:
         self._came: deque[Callable[[], object]] = deque()
         self._woken = False
         self._threads: dict[threading.Thread, bool] = {}
-        """Each with whether it loads models."""
+        """Each with whether `close` waits for it."""
 
     @property
     def idle(self) -> bool:
@@ -91,10 +91,10 @@ class Background:
         then: Callable[[_T], object] = _nothing,
         failed: Callable[[str], object] = _nothing,
         *,
-        loads: bool = False,
+        waits: bool = True,
     ) -> None:
         """Run `work` in a thread, and `then` with its result or `failed` with a
-        sentence in the thread of the screen. Nobody waits for one that `loads`."""
+        sentence in the thread of the screen. `close` waits for it if it `waits`."""
 
         def run() -> None:
             try:
@@ -110,7 +110,7 @@ class Background:
 
         thread = threading.Thread(target=run, daemon=True, name="service")
         alive = {one: known for one, known in self._threads.items() if one.is_alive()}
-        self._threads = {**alive, thread: loads}
+        self._threads = {**alive, thread: waits}
         thread.start()
 
     def close(self, close_service: Callable[[], None], patience: float = 3.0) -> bool:
@@ -118,11 +118,10 @@ class Background:
         to the store or talk to the server; True if all threads have ended."""
         self.closing.set()
         deadline = time.monotonic() + patience
-        for thread, loads in self._threads.items():
-            if not loads:
+        for thread, waits in self._threads.items():
+            if waits:
                 thread.join(max(0.0, deadline - time.monotonic()))
         close_service()
-        for thread, loads in self._threads.items():
-            if loads:
-                thread.join(_LOAD_SECONDS)
+        for thread in self._threads:
+            thread.join(_LOAD_SECONDS)
         return not any(thread.is_alive() for thread in self._threads)

@@ -234,6 +234,12 @@ Entry = (
 _KINDS = {kind.__name__: kind for kind in get_args(Entry)}
 
 
+_KEPT = (
+    *(events.Quoted, events.Opened, events.Verified, events.Settled, events.HeldBack),
+    *(events.PrivacySpent, events.Finished, events.Alternatives),
+)
+
+
 def worth_keeping(event: Event) -> Event | None:
     """What of the event a journal keeps, None for nothing: what only passes over the
     screen, and what the ledger keeps. The texts of sources stay in the store alone,
@@ -246,20 +252,8 @@ def worth_keeping(event: Event) -> Event | None:
             return events.Given(count)
         case events.Sent():
             return replace(event, token_ids=(), payload=b"")
-        case (
-            events.Quoted()
-            | events.Opened()
-            | events.Verified()
-            | events.Settled()
-            | events.HeldBack()
-            | events.PrivacySpent()
-            | events.Finished()
-        ):
-            return event
-        case events.Alternatives():
-            return event
         case _:
-            return None
+            return event if isinstance(event, _KEPT) else None
 
 
 def to_line(entry: Entry) -> str:
@@ -298,33 +292,27 @@ def joined(first: Entry | None, second: Entry) -> Entry | None:
     """One entry that does what two edits of neighbouring letters do, one after the
     other; None if there is none, or it would be long."""
     match first, second:
-        case Edited(version, at, removed, runs), Edited(same) if same == version:
-            length = sum(len(text) for text, _ in runs)
-            found = _both(at, removed, length, second.at, second.removed)
-            if found is not None:
-                start, gone, left, right = found
-                made = [*cut(runs, 0, left), *second.runs, *cut(runs, right, length)]
-                if sum(len(text) for text, _ in made) <= LONGEST_JOINED:
-                    return Edited(version, start, gone, tuple(joined_runs(made)))
-        case Asked(_, _, at, removed, text), Asked(task, recipient):
-            found = _both(at, removed, len(text), second.at, second.removed)
-            if found is not None:
-                start, gone, left, right = found
-                text = text[:left] + second.text + text[right:]
-                if len(text) <= LONGEST_JOINED:
-                    return Asked(task, recipient, start, gone, text)
-    return None
-
-
-def _both(
-    at: int, removed: int, length: int, then: int, gone: int
-) -> tuple[int, int, int, int] | None:
-    """Two edits that touch as one."""
-    if then > at + length or then + gone < at:
+        case Edited(version=one, runs=runs), Edited(version=other, runs=more):
+            if one != other:
+                return None
+        case Asked(text=before), Asked(text=after):
+            runs, more = ((before, "typed"),), ((after, "typed"),)
+        case _:
+            return None
+    length = sum(len(text) for text, _ in runs)
+    end, gone = first.at + length, second.at + second.removed
+    if second.at > end or gone < first.at:
         return None
-    more = max(0, at - then) + max(0, then + gone - at - length)
-    right = min(length, max(0, then + gone - at))
-    return min(at, then), removed + more, max(0, then - at), right
+    at = min(first.at, second.at)
+    removed = first.removed + max(0, first.at - second.at) + max(0, gone - end)
+    left, right = max(0, second.at - first.at), max(0, gone - first.at)
+    made = joined_runs([*cut(runs, 0, left), *more, *cut(runs, right, length)])
+    text = "".join(text for text, _ in made)
+    if len(text) > LONGEST_JOINED:
+        return None
+    if isinstance(second, Edited):
+        return replace(second, at=at, removed=removed, runs=tuple(made))
+    return replace(second, at=at, removed=removed, text=text)
 
 
 class Draft:
@@ -375,11 +363,10 @@ class Draft:
                     stands = cut(stood, 0, stretch.at)
                     back = cut(stood, length - stretch.rest, length)
                 self._before = self.variant
-                number = len(self.attempts)
                 variant = Variant(
                     request,
-                    number,
-                    samples=samples,
+                    len(self.attempts),
+                    samples,
                     started=now,
                     before=stands,
                     after=back,
@@ -410,9 +397,8 @@ class Draft:
                 _check_within(at, removed, length)
                 variant.edited = spliced(before_runs, at, removed, runs)
             case Shown(version):
-                variant = self._at(version)
-                _check(any(known is variant for known in self.variants))
-                self.current = _place(variant, self.variants)
+                _check(self._at(version) in self.variants)
+                self.current = self.variants.index(self._at(version))
             case Saved(version, text):
                 self._at(version).saved = text
             case LeftOut(source, taken):
@@ -428,27 +414,17 @@ class Draft:
             case PutAside() | TakenUp():
                 pass
 
-    def unended(self) -> list[Entry]:
-        """What a draft lacks that was cut off: the stops of what was being written."""
-        cut_off = (known.number for known in self.attempts if known.writing)
-        return [Stopped(number, cut=True) for number in cut_off]
-
-    def known_by_name(self) -> tuple[int, ...]:
-        """The records of letters that were read for the draft, whose texts a journal
-        does not hold."""
-        sources = (one for known in self.attempts for one in known.sources)
-        return tuple(sorted({one.record_id for one in sources if not one.excerpt}))
-
     def _at(self, version: int) -> Variant:
         _check(0 <= version < len(self.attempts))
         return self.attempts[version]
 
     def _give_way(self, variant: Variant) -> None:
         """Remove `variant` if it has no word, and show the version before it."""
-        if not variant.empty or all(known is not variant for known in self.variants):
-            return
-        self.variants = [known for known in self.variants if known is not variant]
-        self.current = _place(self._before, self.variants)
+        if variant.empty and variant in self.variants:
+            self.variants.remove(variant)
+            self.current = len(self.variants) - 1
+            if self._before in self.variants:
+                self.current = self.variants.index(self._before)
 
 
 def folded(entries: Iterable[Entry]) -> Draft:
@@ -473,12 +449,6 @@ def asked(before: Request, after: Request) -> Asked | None:
         len(old) - same - end,
         new[same : len(new) - end],
     )
-
-
-def _place(variant: Variant | None, variants: list[Variant]) -> int:
-    """Where `variant` is among `variants`; the last place if it is not."""
-    places = [at for at, known in enumerate(variants) if known is variant]
-    return places[0] if places else len(variants) - 1
 
 
 def _check_within(at: int, removed: int, length: int) -> None:

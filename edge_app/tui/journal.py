@@ -80,8 +80,8 @@ class JournalFolder:
         found = []
         for path in self.folder.glob("draft-*.jsonl"):
             with suppress(OSError):  # it was thrown away meanwhile
-                found.append((path.stat().st_mtime_ns, path.name, path))
-        return [path for _, _, path in sorted(found, reverse=True)]
+                found.append((path.stat().st_mtime_ns, path))
+        return [path for _, path in sorted(found, reverse=True)]
 
     def begin(self) -> Journal:
         """A journal without a file: its first entry makes one."""
@@ -106,13 +106,10 @@ class JournalFolder:
                     with create(path.with_suffix(".damaged")) as aside:
                         aside.write(path.read_bytes())
                 os.ftruncate(handle, read.size)
-        except OSError as error:
+        except BaseException as error:
             os.close(handle)
-            raise JournalError(
-                f"the draft {path} cannot be opened: {why_not(error)}"
-            ) from error
-        except BaseException:
-            os.close(handle)
+            if isinstance(error, OSError):
+                raise _unopened(path, error) from error
             raise
         return Journal(self, path, handle, read), read.draft
 
@@ -229,12 +226,9 @@ class Journal:
         handle: int = -1,
         read: _Read | None = None,
     ) -> None:
-        self._folder = folder
-        self.path = path
-        self._handle = handle
-        self._seal = None if read is None else read.seal
-        self._count = 0 if read is None else len(read.entries)
-        self._size = 0 if read is None else read.size
+        self._folder, self.path, self._handle = folder, path, handle
+        read = read or _Read(Draft(), [], "", None, 0, b"")
+        self._seal, self._count, self._size = read.seal, len(read.entries), read.size
         self._waiting: list[Entry] = []
         self._last: Entry | None = None
         """The entry of the last line, while edits can be joined to it."""
@@ -275,18 +269,12 @@ class Journal:
         if both is not None:  # as long as before at least, so that it covers that
             line = line.ljust(self._last_length)
         data = packed(line, _place(self.path.name, number), self._seal)
-        if both is None:
-            at = self._size
-            self._append(data)
-            self._last_at = at
-        else:
-            # Its end first: a disk without room for that leaves the line as it is.
-            kept = self._size - self._last_at
-            self._append(data[kept:])
-            done = 0
-            while done < kept:
-                os.lseek(self._handle, self._last_at + done, os.SEEK_SET)
-                done += os.write(self._handle, data[done:kept])
+        at = self._size if both is None else self._last_at
+        # Its end first: a disk without room for that leaves the line as it is.
+        kept = self._size - at
+        self._append(data[kept:])
+        self._put(data[:kept], at)
+        self._last_at = at
         self._last, self._count, self._last_length = both or entry, number, len(line)
 
     def sync(self) -> None:
@@ -324,18 +312,20 @@ class Journal:
         self.path = path
 
     def _append(self, data: bytes) -> None:
-        """Write all of `data` or nothing."""
-        os.lseek(self._handle, self._size, os.SEEK_SET)
+        """Write all of `data` behind the last line, or nothing."""
         try:
-            done = 0
-            while done < len(data):
-                done += os.write(self._handle, data[done:])
+            self._put(data, self._size)
         except OSError:
             with suppress(OSError):
                 os.ftruncate(self._handle, self._size)
             raise
         self._size += len(data)
         self.unsynced = True
+
+    def _put(self, data: bytes, at: int) -> None:
+        os.lseek(self._handle, at, os.SEEK_SET)
+        while data:
+            data = data[os.write(self._handle, data) :]
 
 
 def header(name: str, key: str, begun: str) -> tuple[bytes, Seal | None]:
@@ -382,9 +372,7 @@ def _locked(path: Path) -> int:
         try:
             handle = open_private(path, os.O_RDWR)
         except OSError as error:
-            raise JournalError(
-                f"the draft {path} cannot be opened: {why_not(error)}"
-            ) from error
+            raise _unopened(path, error) from error
         try:
             lock(handle)
         except OSError as error:
@@ -396,3 +384,7 @@ def _locked(path: Path) -> int:
         if is_at(handle, path):
             return handle
         os.close(handle)
+
+
+def _unopened(path: Path, error: OSError) -> JournalError:
+    return JournalError(f"the draft {path} cannot be opened: {why_not(error)}")

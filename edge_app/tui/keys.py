@@ -1,7 +1,6 @@
 """Every action once: its key, its other keys, what it does, and where it is shown.
 
-A keymap gives actions other keys (`edge_app.tui.keys`). `use_keymap` makes
-known which keys are in use, so that every word on the screen names those.
+`use_keymap` gives actions other keys, which every word on the screen then names.
 """
 
 from __future__ import annotations
@@ -121,6 +120,8 @@ UNBOUND = "unbound"
 _NAMED = {"escape": "Esc", "enter": "Enter", "delete": "Del"}
 
 
+EVERY: dict[str, Action] = {one.id: one for one in (*ACTIONS, *APP_ACTIONS)}
+"""All actions by the names that `[keys]` has for them."""
 _used: dict[str, str] = {}
 
 
@@ -137,8 +138,7 @@ def keys_of(action: Action) -> list[str]:
 
 def key_of(name: str) -> str:
     """The key of the action `name`, as it is shown."""
-    every = {action.id: action for action in (*ACTIONS, *APP_ACTIONS)}
-    return show_key(keys_of(every[name])[0])
+    return show_key(keys_of(EVERY[name])[0])
 
 
 def show_key(key: str) -> str:
@@ -150,16 +150,12 @@ def show_key(key: str) -> str:
     return key.replace("ctrl+", "^").replace("alt+", "alt-").upper()
 
 
-EVERY: dict[str, Action] = {one.id: one for one in (*ACTIONS, *APP_ACTIONS)}
-"""All actions by the names that `[keys]` has for them."""
 _MODIFIED = re.compile(r"(?:(?:ctrl|alt|shift|super|meta|hyper)\+)+(?P<key>.+)")
 _KNOWN = {key.value for key in Keys if not key.value.startswith("<")}
 _WRITING = {
     *("enter", "tab", "space", "backspace", "delete", "insert", "home", "end"),
     *("up", "down", "left", "right", "pageup", "pagedown", "shift+tab"),
 }
-
-
 _SENT = re.compile(r"(ctrl|alt)\+[a-z]|f([1-9]|1[0-2])")
 
 
@@ -185,13 +181,6 @@ def ways_out(keymap: Mapping[str, str]) -> list[str]:
     return [key for key in keys if _SENT.fullmatch(key)]
 
 
-def how_to_leave(keymap: Mapping[str, str]) -> str:
-    """The keys that leave the app, and the other way, in a sentence."""
-    palette = keymap.get("palette", EVERY["palette"].keys).split(",")[0]
-    by_name = "" if palette == UNBOUND else f", and Quit in {show_key(palette)} does"
-    return f"{' or '.join(map(show_key, ways_out(keymap)))} leaves{by_name}"
-
-
 def resolved(wanted: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
     """The keymap that `[keys]` makes, by action, with the actions alone whose keys are
     other than usual; and a sentence for each thing that could not be as it says.
@@ -203,15 +192,14 @@ def resolved(wanted: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
     keymap, problems = _as_wanted(wanted)
     if ways_out(keymap):
         return keymap, problems
-    leave, usual = EVERY["quit"], EVERY["quit"].keys
+    usual = EVERY["quit"].keys
     others = {
         name: ",".join(key for key in keys.split(",") if key.strip() != usual)
         for name, keys in wanted.items()
     }
-    asked = others.get(leave.id, "")
-    others[leave.id] = f"{asked},{usual}" if asked else usual
+    others["quit"] = ",".join(filter(None, (others.get("quit"), usual)))
     keymap, problems = _as_wanted(others)
-    stays = f"{show_key(usual)} stays a key of {leave.label}"
+    stays = f"{show_key(usual)} stays a key of {EVERY['quit'].label}"
     return keymap, [*problems, f"{stays}: else no key of every terminal would leave"]
 
 
@@ -226,25 +214,22 @@ def _as_wanted(wanted: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
     for name in (name for name in EVERY if name in wanted):
         for key in filter(None, (one.strip() for one in wanted[name].split(","))):
             problem = why_no_key(key)
-            if not problem and taken.get(key, name) != name:
+            if not problem and taken.setdefault(key, name) != name:
                 other = EVERY[taken[key]].label
                 problem = f"{show_key(key)} is already the key of {other}"
             if problem:
                 problems.append(f"{EVERY[name].label}: {problem}")
-                continue
-            taken[key] = name
-            asked.setdefault(name, []).append(key)
+            else:
+                asked.setdefault(name, []).append(key)
     keymap = {}
     for name, action in EVERY.items():
         usual = action.keys.split(",")
         keys = asked.get(name) or [key for key in usual if taken.get(key, name) == name]
-        if name not in asked and len(keys) < len(usual):
-            lost = [key for key in usual if key not in keys]
-            problems += [
-                f"{show_key(key)} is the key of {EVERY[taken[key]].label} now"
-                + ("" if keys else f"; {action.label} has none")
-                for key in lost
-            ]
+        for key in usual if name not in asked else ():
+            if key not in keys:
+                none = "" if keys else f"; {action.label} has none"
+                owner = EVERY[taken[key]].label
+                problems.append(f"{show_key(key)} is the key of {owner} now{none}")
         if keys != usual:
             keymap[name] = ",".join(keys) or UNBOUND
     return keymap, problems

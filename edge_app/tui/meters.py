@@ -9,7 +9,6 @@ from statistics import median
 
 from edge_app.decoding import events
 from edge_app.decoding.events import Event
-from edge_app.tui.text import State
 from edge_app.tui.variant import Variant
 
 
@@ -57,58 +56,21 @@ class Traffic:
             return f"({len(token_ids):,} pieces, whose words nothing here tells)"
         return "".join(self.texts.get(token, "…") for token in token_ids)
 
-    @property
-    def bytes_up(self) -> int:
-        """All bytes that left."""
-        return sum(sent.size for sent in self.sent)
 
-    @property
-    def bytes_down(self) -> int:
-        """All bytes that came back."""
-        return sum(received.size for received in self.received)
-
-
-@dataclass(frozen=True, slots=True)
-class Numbers:
-    """The measurements of one version."""
-
-    drafted: int
-    in_vain: int
-    accepted: int
-    replaced: int
-    rounds: int
-    words: dict[State, int]
-    tokens_per_second: float | None
-    round_trip_ms: float | None
-    slow_round_trip_ms: float | None
-    """The 95th percentile."""
-
-    @property
-    def kept(self) -> float | None:
-        """Accepted / drafted; None when nothing was verified."""
-        return self.accepted / self.drafted if self.drafted else None
-
-
-def numbers(variant: Variant, now: float) -> Numbers:
-    """The measurements of `variant` at `now`, also after it is finished."""
-    speed = variant.statistics and variant.statistics.tokens_per_second
-    if not speed:  # not ended yet, or the service did not measure it
-        ended = now if variant.ended is None else variant.ended
-        seconds = ended - variant.started
-        some = variant.settled and seconds > 0
-        speed = len(variant.settled) / seconds if some else None
+def round_trips(variant: Variant) -> tuple[float, float] | None:
+    """The median and the 95th percentile of the milliseconds from a block to its
+    verdict; None if no block was verified."""
     waits = sorted(1000 * verified.seconds for verified in variant.verified)
-    return Numbers(
-        drafted=sum(verified.drafted for verified in variant.verified),
-        in_vain=sum(verified.in_vain for verified in variant.verified),
-        accepted=sum(verified.accepted for verified in variant.verified),
-        replaced=sum(token.origin == "recovered" for token in variant.settled),
-        rounds=len(variant.verified),
-        words=variant.word_counts(),
-        tokens_per_second=speed,
-        round_trip_ms=median(waits) if waits else None,
-        slow_round_trip_ms=waits[ceil(0.95 * len(waits)) - 1] if waits else None,
-    )
+    return (median(waits), waits[ceil(0.95 * len(waits)) - 1]) if waits else None
+
+
+def speed(variant: Variant, now: float) -> float | None:
+    """Tokens per second; None before there are any."""
+    measured = variant.statistics and variant.statistics.tokens_per_second
+    if measured:
+        return measured
+    seconds = (now if variant.ended is None else variant.ended) - variant.started
+    return len(variant.settled) / seconds if variant.settled and seconds > 0 else None
 
 
 def in_bytes(size: int) -> str:

@@ -1,5 +1,4 @@
-"""The clipboard, by every way that there is: OSC 52, which reaches over SSH where the
-terminal obeys it, and the programs of this machine."""
+"""The clipboard, by OSC 52 and the programs of this machine; the person's editor."""
 
 from __future__ import annotations
 
@@ -14,6 +13,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from difflib import SequenceMatcher
+from itertools import accumulate
 from pathlib import Path
 
 from base.owner_only import create, shred
@@ -124,19 +124,16 @@ def edited(text: str, words: list[str]) -> str:
         for left in folder.iterdir():  # an editor's own copies, too
             shred(left)
         folder.rmdir()
-    found = legible(found.replace("\r\n", "\n"))
-    if found.endswith("\n") and not text.endswith("\n"):  # as most editors leave it
-        found = found[:-1]
-    return found
+    found = legible(found)
+    # As most editors leave it.
+    return found if text.endswith("\n") else found.removesuffix("\n")
 
 
 def changes(before: str, after: str) -> list[Change]:
     """The edits that make the one text the other, the last first, by whole words, so
     that letters which stay keep what is known of them."""
     ours, theirs = _PIECES.findall(before), _PIECES.findall(after)
-    starts = [0]
-    for piece in ours:
-        starts.append(starts[-1] + len(piece))
+    starts = list(accumulate(map(len, ours), initial=0))
     matcher = SequenceMatcher(None, ours, theirs, autojunk=len(ours) > 4000)
     return [
         (starts[i1], starts[i2], "".join(theirs[j1:j2]))

@@ -10,7 +10,6 @@ import secrets
 import stat
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from base.owner_only import create, is_special, make_folder
@@ -46,15 +45,8 @@ class TakenError(PathError):
         self.found = found
 
 
-@dataclass(frozen=True, slots=True)
-class FileState:
-    """Which file stood at a path, and as of when."""
-
-    device: int
-    inode: int
-    changed: int
-    """Nanoseconds since 1970."""
-    size: int
+FileState = tuple[int, int, int, int]
+"""Which file stood at a path, and as of when: device, inode, nanoseconds, size."""
 
 
 def typed_path(typed: str) -> Path:
@@ -142,7 +134,7 @@ def _file_at(path: Path) -> FileState | None:
         raise PathError("this is a folder; add the name of a file")
     if not stat.S_ISREG(status.st_mode):
         raise PathError("this is a device or a pipe; choose the name of a file")
-    return FileState(status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size)
+    return status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size
 
 
 def _create(path: Path, body: bytes) -> None:

@@ -261,20 +261,13 @@ _TABLE: dict[int, str] = {
 }
 
 
-def plain(text: str) -> str:
-    """`text` with a letter of ASCII for each sign of ours, as many columns wide."""
-    return text.translate(_TABLE)
-
-
 class PlainSigns(LineFilter):
-    """Draws every row so."""
+    """Draws a letter of ASCII for each sign of ours, as many columns wide."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         """The row with signs that every terminal has."""
         del background
         return [
-            Segment(plain(text), style, control)
-            if not text.isascii()
-            else Segment(text, style, control)
+            Segment(text.translate(_TABLE), style, control)
             for text, style, control in segments
         ]

@@ -49,7 +49,7 @@ class Struck:
     until: float
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Variant:
     """One version of a text: its request, and what the events so far made of it."""
 

@@ -48,8 +48,6 @@ AGAIN_TEMPERATURE = 0.7
 """Used for another version when the settings leave nothing to chance."""
 ANEW_TEMPERATURE = 1.0
 """Of a stretch: at less a model often finds the words that stood there."""
-_TIMES = 3
-"""So many times a stretch is tried whose words are those that stood there."""
 PREVIEW_TOKENS = 40
 _BEHIND = 80
 """Letters behind a stretch that tell where it ends."""
@@ -113,12 +111,11 @@ class Writing:
         self.importing: tuple[int, int] | None = None
         """How many pieces the import has read, and of how many."""
         self.imported = ""
-        """How the last import ended, in words."""
+        """How the last import ended, or where one of an earlier sitting stopped."""
         self.paused: Import | None = None
         """The import that was paused, here or in an earlier sitting."""
-        self.paused_at = ""
-        """Where one of an earlier sitting stopped, in words."""
-        self._pausing = threading.Event()
+        self.pausing = threading.Event()
+        """Set: the import ends at its next progress; `resume_import` goes on there."""
         self.references: dict[int, tuple[str, ...]] = {}
         """Identifiers of received mails and those before them, by their records."""
         self.answered_from: dict[int, str] = {}
@@ -203,11 +200,6 @@ class Writing:
         """Whether a request is being written or waits for the service."""
         return self._being_written is not None or self._next is not None
 
-    @property
-    def without_models(self) -> bool:
-        """Whether there is none that could write."""
-        return bool(self.problem) or (self.server or "").startswith(RECORDED)
-
     def prepare(self) -> None:
         """Load the models behind the page."""
         self.problem = ""
@@ -215,23 +207,24 @@ class Writing:
         service = self.service  # each call of it may import it first
         self.background.run(lambda: service.unfinished_import(), self._offer_import)
         self.background.run(
-            lambda: service.prepare(), self._prepared, self._unprepared, loads=True
+            lambda: service.prepare(), self._prepared, self._unprepared, waits=False
         )
 
     def _count(self) -> None:
         """Count the person's texts in the store, and those they write to."""
         service = self.service
 
-        def count() -> tuple[dict[str, int], list[str], str, list[str]]:
-            people = service.correspondents()
-            own = service.own_address()
-            return service.counts(), people, own, service.identities()
+        def count() -> Callable[[], None]:
+            counts, people = service.counts(), tuple(service.correspondents())
+            own, identities = service.own_address(), tuple(service.identities())
 
-        def counted(found: tuple[dict[str, int], list[str], str, list[str]]) -> None:
-            self.counts, people, self.own_address, identities = found
-            self.people, self.identities = tuple(people), tuple(identities)
+            def counted() -> None:
+                self.counts, self.people = counts, people
+                self.own_address, self.identities = own, identities
 
-        self.background.run(count, counted)
+            return counted
+
+        self.background.run(count, lambda counted: counted())
 
     def draft(self, brief: Request) -> None:
         """Write what `brief` asks for."""
@@ -390,16 +383,19 @@ class Writing:
         self._journal, self.draft_state = journal, draft
         self.previews = []
         self.traffic = Traffic.of(draft.attempts)
-        for entry in (entries.TakenUp(), *draft.unended()):
-            self._happen(entry)
+        self._happen(entries.TakenUp())
+        for known in self.attempts:  # the app ended while it was written
+            if known.writing:
+                self._happen(entries.Stopped(known.number, cut=True))
         if self.reply_to is not None:
             self.read_thread(self.reply_to.record_id)
-        known_by_name = draft.known_by_name()
-        if known_by_name:
+        # A journal holds no text of a letter.
+        read = {one.record_id for known in self.attempts for one in known.sources}
+        if read:
             self.reading_back += 1
             service = self.service
             self.background.run(
-                lambda: service.texts(known_by_name),
+                lambda: service.texts(sorted(read)),
                 self._read_back,
                 lambda _: self._read_back(()),
             )
@@ -439,9 +435,7 @@ class Writing:
         self._leave_draft()
         self._begin_draft(Request("", self.request.task))
         if offline:
-            self.draft_state.apply(entries.Offline(on=True))
-            if self._journal is not None:
-                self._journal.prepare(entries.Offline(on=True))
+            self._prepare(entries.Offline(on=True))
 
     def put_aside(self) -> None:
         """The person is done with the draft: the next start does not open it."""
@@ -505,9 +499,9 @@ class Writing:
     def import_letters(self, kind: str, path: Path, me: list[str]) -> None:
         """Read letters while writing goes on."""
         self.importing, self.imported = (0, 0), ""
-        self.paused, self.paused_at = None, ""
+        self.paused = None
         closing, pausing = self.background.closing, threading.Event()
-        self._pausing = pausing
+        self.pausing = pausing
 
         def advance(done: int, total: int) -> None:
             if closing.is_set() or pausing.is_set():
@@ -532,15 +526,6 @@ class Writing:
 
         self.background.run(read, ended, partial(ended, whole=False))
 
-    @property
-    def pausing(self) -> bool:
-        """Whether the import is asked to pause."""
-        return self._pausing.is_set()
-
-    def pause_import(self) -> None:
-        """End the import at its next progress; `resume_import` goes on from there."""
-        self._pausing.set()
-
     def resume_import(self) -> None:
         """Go on with the import that was paused."""
         if self.paused is not None:
@@ -551,7 +536,7 @@ class Writing:
         if self.paused is None:
             return
         kind, path, me = self.paused
-        self.paused, self.paused_at, self.imported = None, "", ""
+        self.paused, self.imported = None, ""
 
         def leave() -> None:
             from personal_store.import_runs import Unfinished
@@ -564,8 +549,8 @@ class Writing:
         """Say that an earlier sitting did not finish an import."""
         if unfinished is not None and self.importing is None and self.paused is None:
             self.paused = unfinished.kind, unfinished.path, list(unfinished.me)
-            self.paused_at = unfinished.in_words
-            self._say(f"{self.paused_at}: {key_of('import')} goes on there")
+            self.imported = unfinished.in_words
+            self._say(f"{self.imported}: {key_of('import')} goes on there")
 
     def close(self) -> bool:
         """Stop writing and close the service; True if all its threads have ended."""
@@ -574,10 +559,6 @@ class Writing:
         if self._journal is not None:
             self._journal.close()
         return self.background.close(self.service.close)
-
-    def apply(self) -> bool:
-        """Apply all that came from threads; False if nothing did."""
-        return self.background.apply()
 
     def _say(self, sentence: str, severity: Severity = "information") -> None:
         self.news.append((sentence, severity))
@@ -599,7 +580,7 @@ class Writing:
     def happened(self, variant: Variant, event: Event) -> None:
         """Apply an event to the version that it is of, in the journal first."""
         ours = self._ours(variant)
-        if ours or self._previewed(variant):
+        if ours or variant in self.previews:
             self.traffic.apply(event)
         match event:
             case Opened(local=False) | Verified():
@@ -682,38 +663,21 @@ class Writing:
         self._begin()
         if not self._ours(variant):
             variant.end(self.clock())
-            if problem and self._previewed(variant):
+            if problem and variant in self.previews:
                 self._say(problem, "error")
             return
         wanted = variant is self.attempts[-1] and not variant.stopped
-        same_words = False
         if not problem and wanted and variant.empty:
             problem = _NO_WORDS.get(variant.reason, _NO_WORD)
             if variant.settled and variant.request.instead_of:
-                problem, same_words = _SAME_WORDS, True
+                problem = _SAME_WORDS
             problem = problem.format(again=key_of("again"))
         self._happen(entries.Ended(variant.number))
-        if same_words and self._try_again(variant):
-            return
         if wanted:
             self.reason = problem
         self.sync()
         if problem:
             self._say(problem, "error")
-
-    def _try_again(self, variant: Variant) -> bool:
-        """Write a stretch once more that has the words that stood there."""
-        request = variant.request
-        place = request.before, request.instead_of
-        tried = self.attempts[-_TIMES:]
-        if len(tried) == _TIMES and all(
-            (known.request.before, known.request.instead_of) == place for known in tried
-        ):
-            return False
-        seed = self.settings.seed + len(self.attempts)
-        settings = replace(request.settings, seed=seed)
-        self._queue(replace(request, settings=settings), variant.stretch)
-        return True
 
     def _happen(self, entry: Entry) -> None:
         """Let `entry` happen to the draft: in the journal first, then here."""
@@ -727,11 +691,7 @@ class Writing:
 
     def _ours(self, variant: Variant) -> bool:
         """Whether `variant` is of the draft on screen, and not of one put aside."""
-        return any(known is variant for known in self.attempts)
-
-    def _previewed(self, variant: Variant) -> bool:
-        """Whether `variant` shows what a style of the draft on screen changes."""
-        return any(known is variant for known in self.previews)
+        return variant in self.attempts
 
     def _begin_draft(self, first: Request) -> None:
         """An empty draft with `first` as its brief; a file is made when more comes."""
@@ -741,9 +701,13 @@ class Writing:
         self._journal = self.journals.begin() if self.journals is not None else None
         entry = asked(self.request, first)
         if entry is not None:
-            self.draft_state.apply(entry)
-            if self._journal is not None:
-                self._journal.prepare(entry)
+            self._prepare(entry)
+
+    def _prepare(self, entry: Entry) -> None:
+        """Let `entry` happen; a file is made when more comes."""
+        self.draft_state.apply(entry)
+        if self._journal is not None:
+            self._journal.prepare(entry)
 
     def _leave_draft(self) -> None:
         """Stop, and close the journal of the draft on screen."""

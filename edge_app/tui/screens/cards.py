@@ -8,9 +8,7 @@ from textwrap import wrap
 from rich.cells import cell_len, set_cell_size
 from rich.style import Style
 from rich.text import Text
-from textual import events
 from textual.app import ComposeResult
-from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Footer
@@ -19,8 +17,7 @@ from textual.widgets._footer import FooterKey
 from decoding_core.foreign_text import one_line
 from edge_app.tui.keys import key_of
 from edge_app.tui.letters import date, reason, subject
-from edge_app.tui.meters import numbers
-from edge_app.tui.screens.widgets import Saying
+from edge_app.tui.meters import round_trips
 from edge_app.tui.text import word_count
 from edge_app.tui.variant import Variant
 from edge_app.tui.writing import RECORDED, Writing
@@ -183,21 +180,7 @@ def _cut(text: str, width: int) -> str:
     return set_cell_size(text, width - 1).rstrip() + "…"
 
 
-_SWITCH = "switches the checker"
 _LONGEST_NAME = 20
-
-
-class TitleLine(Saying):
-    """A click on the key in it switches the checker off and on."""
-
-    class Switched(Message):
-        """The person clicked the key that the title names."""
-
-    def on_click(self, event: events.Click) -> None:
-        """Post `Switched` if the click hit the key."""
-        if _SWITCH in event.style.meta:
-            event.stop()
-            self.post_message(self.Switched())
 
 
 def title(writing: Writing, request: Request) -> Text:
@@ -236,18 +219,19 @@ def server(writing: Writing) -> Text:
         return Text.assemble(*said, _key(f"{offline} offline"))
     variant, name = writing.variant, writing.server or ""
     if variant is not None and variant.opened is not None:
-        trip = numbers(variant, writing.clock()).round_trip_ms
+        trips = round_trips(variant)
         if variant.opened.local:
             name += ", not used here"
-        elif trip is not None:
-            name += f", {trip:.0f} ms"
+        elif trips is not None:
+            name += f", {trips[0]:.0f} ms"
     return Text.assemble(
         ("●", "green"), f" {one_line(name)}   ", _key(f"{offline} offline")
     )
 
 
 def _key(label: str) -> tuple[str, Style]:
-    return label, Style(meta={_SWITCH: True})
+    """A key that switches the checker when it is clicked."""
+    return label, Style(meta={"@click": "app.offline"})
 
 
 _RANKS = {

@@ -44,8 +44,7 @@ class CompareDrawer(Drawer):
     ]
 
     def __init__(self, writing: Writing, put: Put) -> None:
-        super().__init__()
-        self.writing = writing
+        super().__init__(writing)
         self._put = put
         self._texts = texts(writing)
         self._other = max(0, len(self._texts) - 1)
@@ -97,27 +96,26 @@ class CompareDrawer(Drawer):
     def _compare(self) -> None:
         note, options = self.query_one(".note", Static), self.query_one(OptionList)
         variant = self.writing.variant
-        at = options.highlighted or 0
-        options.clear_options()
         if variant is None or not self._texts:
+            options.clear_options()
             again = f"{key_of('again')} writes another version."
             note.update(f"There is nothing to compare yet: {again}")
             return
         name, there = self._texts[self._other]
         theirs, ours = "".join(text for text, _ in there), variant.text
         self._hunks = hunks(ours, theirs)
-        count = sum(not hunk.same for hunk in self._hunks)
-        differ = f"{count} difference{'' if count == 1 else 's'}"
+        places = [n for n, one in enumerate(self._hunks) if not one.same]
+        differ = f"{len(places)} difference{'' if len(places) == 1 else 's'}"
         note.update(
             f"left: version {self.writing.current + 1} · right: {name} · "
-            f"{differ if count else 'all sentences are the same'}"
+            f"{differ if places else 'all sentences are the same'}"
         )
+        at = options.highlighted or 0
         width = options.scrollable_content_region.width
-        options.add_options(
+        options.set_options(
             Option(_row(one, ours, theirs, width), disabled=one.same)
             for one in self._hunks
         )
-        places = [n for n, one in enumerate(self._hunks) if not one.same]
         behind = [n for n in places if n >= at] or places[-1:]
         options.highlighted = behind[0] if behind else None
 
@@ -209,42 +207,31 @@ def hunks(here: str, there: str) -> list[Hunk]:
 def _side_by_side(
     left: Sequence[str], right: Sequence[str]
 ) -> list[tuple[int, int, int, int]]:
-    """Which sentences stand beside which, so that those that share words do."""
+    """Which sentences stand beside which: the two that share most words, then those
+    before them and those behind them."""
     words = [
-        [set(re.findall(r"\w+", one.casefold())) for one in s] for s in (left, right)
+        [set(re.findall(r"\w+", one.casefold())) for one in side]
+        for side in (left, right)
     ]
-    rows, columns = len(left), len(right)
-    best = [[0.0] * (columns + 1) for _ in range(rows + 1)]
-    alike = [[0.0] * columns for _ in range(rows)]
-    for i in reversed(range(rows)):
-        for j in reversed(range(columns)):
-            one, other = words[0][i], words[1][j]
-            alike[i][j] = 2 * len(one & other) / max(1, len(one) + len(other))
-            beside = alike[i][j] + best[i + 1][j + 1] if alike[i][j] > _ALIKE else 0.0
-            best[i][j] = max(beside, best[i + 1][j], best[i][j + 1])
-    pairs: list[tuple[int, int]] = []
-    i = j = 0
-    while i < rows and j < columns:
-        if alike[i][j] > _ALIKE and best[i][j] == alike[i][j] + best[i + 1][j + 1]:
-            pairs.append((i, j))
-            i, j = i + 1, j + 1
-        elif best[i][j] == best[i + 1][j]:
-            i += 1
-        else:
-            j += 1
-    made, a, c = [], 0, 0
-    for i, j in [*pairs, (rows, columns)]:
-        if a < i or c < j:
-            one_each = i - a == j - c
-            made += (
-                [(a + n, a + n + 1, c + n, c + n + 1) for n in range(i - a)]
-                if one_each
-                else [(a, i, c, j)]
-            )
-        if i < rows:
-            made.append((i, i + 1, j, j + 1))
-        a, c = i + 1, j + 1
-    return made
+
+    def parted(a: int, b: int, c: int, d: int) -> list[tuple[int, int, int, int]]:
+        alike, i, j = max(
+            (
+                (2 * len(one & other) / max(1, len(one) + len(other)), -i, -j)
+                for i, one in enumerate(words[0][a:b], a)
+                for j, other in enumerate(words[1][c:d], c)
+            ),
+            default=(0.0, 0, 0),
+        )
+        if alike > _ALIKE:
+            i, j = -i, -j
+            return [*parted(a, i, c, j), (i, i + 1, j, j + 1),
+                    *parted(i + 1, b, j + 1, d)]  # fmt: skip
+        if b - a == d - c:
+            return [(a + n, a + n + 1, c + n, c + n + 1) for n in range(b - a)]
+        return [(a, b, c, d)]
+
+    return parted(0, len(left), 0, len(right))
 
 
 def taken(
@@ -255,7 +242,7 @@ def taken(
     ours, theirs = ("".join(text for text, _ in runs) for runs in (here, there))
     if end < len(ours):
         space = "" if theirs[first:last][-1:].isspace() or first == last else " "
-        return start, end - start, [*cut(there, first, last), *_plain(space)]
+        return start, end - start, [*cut(there, first, last), (space, "kept")]
     # The last sentence of a text has no space behind it, and some before it.
     last = first + len(theirs[first:last].rstrip())
     begin = len(ours[:start].rstrip()) if first == last else start
@@ -263,11 +250,7 @@ def taken(
     if start and first < last and not ours[start - 1].isspace():
         before = theirs[:first]
         space = before[len(before.rstrip()) :] or " "
-    return begin, end - begin, [*_plain(space), *cut(there, first, last)]
-
-
-def _plain(space: str) -> list[Run]:
-    return [(space, "kept")] if space else []
+    return begin, end - begin, [(space, "kept"), *cut(there, first, last)]
 
 
 def _span(spans: Sequence[Span], first: int, last: int) -> Span:

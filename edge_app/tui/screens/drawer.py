@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import ClassVar, cast
 
 from rich.cells import cell_len
+from rich.console import RenderableType
 from rich.text import Text
 from textual import events, on
 from textual.app import App, ComposeResult
@@ -14,7 +15,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widget import Widget
-from textual.widgets import OptionList, Static
+from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from decoding_core.foreign_text import legible
@@ -22,6 +23,7 @@ from edge_app.service.requests import MayLeave
 from edge_app.tui.background import MayItLeave
 from edge_app.tui.keys import DRAWER_BINDINGS, show_key
 from edge_app.tui.screens.widgets import LineInput
+from edge_app.tui.writing import Writing
 
 
 class Box(Vertical):
@@ -54,6 +56,10 @@ class Drawer(ModalScreen[None]):
         *DRAWER_BINDINGS,
     ]
 
+    def __init__(self, writing: Writing) -> None:
+        super().__init__()
+        self.writing = writing
+
     def compose(self) -> ComposeResult:
         """The box around `contents`."""
         self.set_class(self.BESIDE, "-beside")
@@ -65,6 +71,11 @@ class Drawer(ModalScreen[None]):
 
     def advance(self) -> None:
         """Show what has come from the service's threads."""
+
+    def say(self, said: str | RenderableType, selector: str = "#result") -> None:
+        """Show a text of ours or of others in one of the widgets."""
+        shown = legible(said) if isinstance(said, str) else said
+        self.query_one(selector, Static).update(shown)
 
     def dismiss(self, result: None = None) -> AwaitComplete:
         """Close; what comes late, such as the choice of a line, closes no other screen
@@ -96,23 +107,38 @@ class ListDrawer(Drawer):
 
     def fill(self, lines: Sequence[Text], note: str, at: int | None = None) -> None:
         """List `lines` below a note, and mark line `at` or the place marked before."""
-        options = self.query_one(OptionList)
-        at = (options.highlighted or 0) if at is None else at
-        options.clear_options()
-        options.add_options(Option(line) for line in lines)
-        options.highlighted = min(at, len(lines) - 1) if lines else None
-        self.query_one(".note", Static).update(legible(note))
+        fill(self.query_one(OptionList), map(Option, lines), at)
+        self.say(note, ".note")
         if not lines:
-            self.query_one("#text", Static).update("")
+            self.say("", "#text")
 
     def read(self, text: Text) -> None:
         """Show a text from its beginning."""
-        self.query_one("#text", Static).update(text)
+        self.say(text, "#text")
         self.query_one("#reader").scroll_home(animate=False)
 
     def action_list(self) -> None:
         """From the search line to the list."""
         self.query_one(OptionList).focus()
+
+    @on(Input.Submitted)
+    def _submit(self, event: Input.Submitted) -> None:
+        self.submitted(event.value.strip())
+
+    def submitted(self, query: str) -> None:
+        """Take the line that is marked, on Enter in the search line."""
+        del query
+        self.query_one(OptionList).action_select()
+
+
+def fill(options: OptionList, lines: Iterable[Option], at: int | None = None) -> None:
+    """Put other lines into a list, and mark line `at` or the place marked before."""
+    at = (options.highlighted or 0) if at is None else at
+    options.set_options(lines)
+    at = min(at, options.option_count - 1)
+    if at >= 0 and options.get_option_at_index(at).disabled:
+        at += 1  # a line follows each heading
+    options.highlighted = at if at >= 0 else None
 
 
 Answer = tuple[str, str, str]

@@ -5,38 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from textual import on, work
+from textual import on
 from textual.containers import Horizontal
-from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Button, Input, Label, ProgressBar, Select, Static
 
-from decoding_core.foreign_text import legible, one_line
+from decoding_core.foreign_text import one_line
 from edge_app.tui.saving import PathError, typed_path, why_not
 from edge_app.tui.screens.drawer import Drawer
 from edge_app.tui.screens.widgets import LineInput, PathInput, dropped
-from edge_app.tui.writing import Writing
-from personal_store.errors import StoreError
+from edge_app.tui.writing import Import
 from personal_store.importers import available
 
 _AUTO = "auto"
 """The kind that stands for whatever is found."""
 _LINES = 8
 """Lines of a plan that are shown at most."""
-
-
-Asked = tuple[str, Path, list[str]]
-"""A kind, a path, and whose letters."""
-
-
-class Looked(Message):
-    """What an import would read, in lines; `problem` says why nothing can be read."""
-
-    def __init__(self, asked: Asked, lines: Sequence[str], problem: str = "") -> None:
-        super().__init__()
-        self.asked = asked
-        self.lines = lines
-        self.problem = problem
 
 
 class ImportDrawer(Drawer):
@@ -47,11 +31,8 @@ class ImportDrawer(Drawer):
     TITLE = "Your letters"
     FOOT = "enter looks, then reads · esc closes, reading goes on"
 
-    def __init__(self, writing: Writing) -> None:
-        super().__init__()
-        self.add_class("-small")
-        self.writing = writing
-        self._looked: Looked | None = None
+    _looked: tuple[Import, str] | None = None
+    """What was asked for last, and why it cannot be read; empty: it can."""
 
     def contents(self) -> Iterable[Widget]:
         """Three fields, what was found, a button, a bar and a sentence."""
@@ -77,33 +58,28 @@ class ImportDrawer(Drawer):
 
     def on_mount(self) -> None:
         """Show the progress, also of an import that began before."""
+        self.add_class("-small")
         self.query_one("#path").focus()
         self.advance()
-
-    @on(Input.Changed, "#path")
-    def _guess(self, event: Input.Changed) -> None:
-        kind = guess_kind(event.value)
-        if kind is not None:
-            self.query_one("#kind", Select).value = kind
 
     @on(Input.Changed)
     @on(Select.Changed)
     def _forget(self) -> None:
         """What was found is not what is asked for any more."""
         self._looked = None
-        self.query_one("#plan", Static).update("")
+        self.say("", "#plan")
 
     @on(Button.Pressed, "#leave")
     def _leave(self) -> None:
         self.writing.leave_import()
         self.advance()
-        self._say("what was read of it stays")
+        self.say("what was read of it stays")
 
     @on(Button.Pressed, "#read")
     def _pressed(self) -> None:
         if self.writing.importing is not None:
-            self.writing.pause_import()
-            self._say("pausing…")
+            self.writing.pausing.set()
+            self.say("pausing…")
         elif self.writing.paused is not None:
             self.writing.resume_import()
         else:
@@ -114,19 +90,19 @@ class ImportDrawer(Drawer):
     def _read(self) -> None:
         """Say what would be read of whom, and read it when it is asked for again."""
         if self.writing.importing is not None:
-            self._say("one reading at a time: this one is not finished")
+            self.say("one reading at a time: this one is not finished")
             return
         path = self._path()
         if path is None:
             return
         kind = str(self.query_one("#kind", Select).value)
         me = self.query_one("#me", Input).value.replace(",", " ").split()
-        asked, looked = (kind, path, me), self._looked
-        if looked is None or looked.asked != asked:
-            self._say("looking what is there…")
+        asked = (kind, path, me)
+        if self._looked is None or self._looked[0] != asked:
+            self.say("looking what is there…")
             self._look(asked)
-        elif looked.problem:
-            self._say(looked.problem)
+        elif self._looked[1]:
+            self.say(self._looked[1])
         else:
             self._looked = None  # what is said now is what came of it
             self.writing.import_letters(*asked)
@@ -141,37 +117,38 @@ class ImportDrawer(Drawer):
                 path = typed_path(dropped(typed) or typed)
             path.stat()
         except PathError as error:
-            self._say(str(error))
+            self.say(str(error))
         except FileNotFoundError:
-            self._say(f"there is no {path}")
+            self.say(f"there is no {path}")
         except OSError as error:
-            self._say(f"{path} cannot be read: {why_not(error)}")
+            self.say(f"{path} cannot be read: {why_not(error)}")
         else:
             return path
         return None
 
-    @work(thread=True, exclusive=True, exit_on_error=False, group="look")
-    def _look(self, asked: Asked) -> None:
+    def _look(self, asked: Import) -> None:
         """Find out what is there, in a thread: it may be a whole disk."""
         from edge_app.service.import_plan import look
 
-        try:
-            found = look(*asked, self.writing.identities)
-        except (StoreError, OSError) as error:
-            self.post_message(Looked(asked, (), str(error)))
-        else:
-            self.post_message(Looked(asked, found.lines, found.problem))
+        identities = self.writing.identities
+        self.writing.background.run(
+            lambda: look(*asked, identities),
+            lambda found: self._found(asked, found.lines, found.problem),
+            lambda problem: self._found(asked, (), problem),
+            waits=False,
+        )
 
-    @on(Looked)
-    def _found(self, event: Looked) -> None:
-        self._looked = event
-        lines = [one_line(line) for line in event.lines]
+    def _found(self, asked: Import, found: Sequence[str], problem: str) -> None:
+        if not self.is_attached:
+            return
+        self._looked = asked, problem
+        lines = [one_line(line) for line in found]
         if len(lines) > _LINES:
             more = f"and {len(lines) - _LINES + 1} lines more"
             lines = [*lines[: _LINES - 1], more]
-        self.query_one("#plan", Static).update("\n".join(lines))
+        self.say("\n".join(lines), "#plan")
         said = "enter reads this; the store takes nothing twice"
-        self._say(event.problem.replace("with --me ADDRESS", "above") or said)
+        self.say(problem.replace("with --me ADDRESS", "above") or said)
 
     def advance(self) -> None:
         """Show how far the import is, and how it ended."""
@@ -186,26 +163,10 @@ class ImportDrawer(Drawer):
         if going is not None:
             bar = self.query_one(ProgressBar)
             bar.update(total=going[1] or None, progress=going[0])
-            if not self.writing.pausing:
-                self._say("reading…")
+            if not self.writing.pausing.is_set():
+                self.say("reading…")
         elif ended and self._looked is None:
-            self._say(ended)
-        elif self.writing.paused_at and self._looked is None:
-            self._say(self.writing.paused_at)
-
-    def _say(self, sentence: str) -> None:
-        self.query_one("#result", Static).update(legible(sentence))
-
-
-def guess_kind(path: str) -> str | None:
-    """The importer that a path looks like; None when it could be any."""
-    name = path.rstrip("/").casefold()
-    suffix = name.rpartition(".")[2]
-    if suffix in available():
-        return suffix
-    if "review" in name or name.endswith(".json"):
-        return "google_reviews"
-    return None
+            self.say(ended)
 
 
 def _field(label: str, widget: Widget) -> Horizontal:

@@ -10,7 +10,7 @@ from typing import ClassVar
 from rich.text import Text
 from textual import events, on
 from textual.binding import Binding, BindingType
-from textual.widgets import Input, OptionList, Static
+from textual.widgets import Input, OptionList
 
 from decoding_core.foreign_text import legible, one_line
 from edge_app.tui.draft import Draft
@@ -38,8 +38,7 @@ class DraftsDrawer(ListDrawer):
     ]
 
     def __init__(self, writing: Writing, go_on: Callable[[Path], None]) -> None:
-        super().__init__()
-        self.writing = writing
+        super().__init__(writing)
         self._go_on_with = go_on
         self._kept: list[tuple[Kept, str]] = []
         self._problems: list[str] = []
@@ -91,10 +90,6 @@ class DraftsDrawer(ListDrawer):
     def _find(self) -> None:
         self._list()
 
-    @on(Input.Submitted)
-    def _first(self) -> None:
-        self.query_one(OptionList).action_select()
-
     @on(OptionList.OptionHighlighted)
     def _read(self, event: OptionList.OptionHighlighted) -> None:
         if event.option_index >= len(self._listed):  # the list has changed meanwhile
@@ -108,7 +103,7 @@ class DraftsDrawer(ListDrawer):
         shown = Text(legible(text))
         wanted = self.query_one(Input).value.split()
         shown.highlight_words(wanted, "reverse", case_sensitive=False)
-        self.query_one("#text", Static).update(shown)
+        self.say(shown, "#text")
         reader, first = self.query_one("#reader"), min(shown.spans, default=None)
         row = 0
         if first is not None:  # what was found is to be seen

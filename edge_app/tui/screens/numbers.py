@@ -10,7 +10,7 @@ from textual.containers import VerticalScroll
 from textual.widget import Widget
 from textual.widgets import Static
 
-from edge_app.tui.meters import in_bytes, numbers
+from edge_app.tui.meters import in_bytes, round_trips, speed
 from edge_app.tui.screens.drawer import Drawer
 from edge_app.tui.writing import Writing
 
@@ -23,10 +23,6 @@ class NumbersDrawer(Drawer):
     NAME = "numbers"
     BESIDE = True
     TITLE = "This draft in numbers"
-
-    def __init__(self, writing: Writing) -> None:
-        super().__init__()
-        self.writing = writing
 
     def contents(self) -> Iterable[Widget]:
         """The table in a scrolling box."""
@@ -46,7 +42,7 @@ class NumbersDrawer(Drawer):
             # Text, because a string would be markup.
             said = Text.assemble(value, (f"\n{reckoned}", "dim"))
             table.add_row(Text(name), said)
-        self.query_one("#table", Static).update(table)
+        self.say(table, "#table")
 
 
 def rows(writing: Writing) -> list[Row]:
@@ -54,40 +50,43 @@ def rows(writing: Writing) -> list[Row]:
     variant = writing.variant
     if variant is None:
         return [("no draft yet", "", "")]
-    found = numbers(variant, writing.clock())
-    kept = "–" if found.kept is None else f"{found.kept:.1%}"
-    bonus = sum(token.origin == "bonus" for token in variant.settled)
-    local = sum(token.origin == "local" for token in variant.settled)
-    words = "{kept} / {replaced} / {typed}".format(**found.words)
-    speed = found.tokens_per_second
-    trip, slow = found.round_trip_ms, found.slow_round_trip_ms
-    up, down = in_bytes(writing.traffic.bytes_up), in_bytes(writing.traffic.bytes_down)
+    blocks, origins = variant.verified, [token.origin for token in variant.settled]
+    drafted = sum(block.drafted for block in blocks)
+    accepted = sum(block.accepted for block in blocks)
+    words = "{kept} / {replaced} / {typed}".format(**variant.word_counts())
+    tokens, trips = speed(variant, writing.clock()), round_trips(variant)
+    trip, slow = (f"{one:.0f} ms" for one in trips) if trips else ("–", "–")
+    up = in_bytes(sum(sent.size for sent in writing.traffic.sent))
+    down = in_bytes(sum(received.size for received in writing.traffic.received))
     settings = variant.request.settings
     threshold = settings.threshold
-    told: list[Row] = []
+    spent: list[Row] = []
     if variant.reckoned is not None:
         limit = variant.reckoned.limit
         of = "" if limit is None else f" of {limit:g}"
         explained = "how much likelier its drafts are with your letters than without"
-        told = [("told", f"{variant.reckoned.total:.1f}{of} nats", explained)]
+        spent = [("told", f"{variant.reckoned.total:.1f}{of} nats", explained)]
     return [
-        ("kept", kept, "drafted tokens that the checker let stand / drafted tokens"),
-        ("drafted", str(found.drafted), "tokens of the blocks that were verified"),
-        ("in vain", str(found.in_vain), "tokens drafted behind a refused one"),
-        ("redrawn", str(found.replaced), "tokens drawn anew after a refusal"),
-        ("added", str(bonus), "tokens drawn with the checker after a full block"),
-        ("alone", str(local), "tokens the device wrote without the checker"),
+        ("kept", f"{accepted / drafted:.1%}" if drafted else "–",
+         "drafted tokens that the checker let stand / drafted tokens"),
+        ("drafted", str(drafted), "tokens of the blocks that were verified"),
+        ("in vain", str(sum(block.in_vain for block in blocks)),
+         "tokens drafted behind a refused one"),
+        ("redrawn", str(origins.count("recovered")),
+         "tokens drawn anew after a refusal"),
+        ("added", str(origins.count("bonus")),
+         "tokens drawn with the checker after a full block"),
+        ("alone", str(origins.count("local")),
+         "tokens the device wrote without the checker"),
         ("words", words, "drafted here / redrawn with the checker / typed by you"),
-        ("speed", "–" if speed is None else f"{speed:.1f} tokens/s",
+        ("speed", "–" if tokens is None else f"{tokens:.1f} tokens/s",
          "settled tokens / time since the draft began"),
-        ("round trip", "–" if trip is None else f"{trip:.0f} ms",
-         "median time from a block to its verdict"),
-        ("slow trip", "–" if slow is None else f"{slow:.0f} ms",
-         "one of twenty takes longer"),
-        ("rounds", str(found.rounds), "blocks that were verified"),
+        ("round trip", trip, "median time from a block to its verdict"),
+        ("slow trip", slow, "one of twenty takes longer"),
+        ("rounds", str(len(blocks)), "blocks that were verified"),
         ("up", up, "bytes handed to the socket for this draft, headers too"),
         ("down", down, "bytes that came back"),
-        *told,
+        *spent,
         ("method", settings.method, "how the two models are joined"),
         ("threshold", threshold if threshold == "auto" else f"{threshold:g}",
          "a word stays while the checker likes it this much as well as the small"),

@@ -93,8 +93,8 @@ class Page(Screen[None]):
     def compose(self) -> ComposeResult:
         """Title, page and rail, one line for narrow screens, keys."""
         with Horizontal(id="title"):
-            yield cards.TitleLine(id="what")
-            yield cards.TitleLine(id="server")
+            yield Saying(id="what")
+            yield Saying(id="server")
         with Horizontal():
             with Vertical(id="page"), Vertical(id="sheet"):
                 yield Brief(self._first)
@@ -219,7 +219,7 @@ class Page(Screen[None]):
         if not self.query(DraftEditor):
             return  # the app is leaving, and its widgets are gone
         writing, shown = self.writing, self.writing.draft_state
-        came = writing.apply()
+        came = writing.background.apply()
         if writing.draft_state is not shown:
             self.show_draft()
         self.say_news()

@@ -37,8 +37,7 @@ class ReplyDrawer(ListDrawer):
     def __init__(
         self, writing: Writing, answer: Callable[[Source | None], None]
     ) -> None:
-        super().__init__()
-        self.writing = writing
+        super().__init__(writing)
         self._answer = answer
         self._listed: list[Source] = []
         self._asked = ""
@@ -60,11 +59,6 @@ class ReplyDrawer(ListDrawer):
             partial(self._list, query),
             lambda problem: self._list(query, [], problem),
         )
-
-    @on(Input.Submitted)
-    def _first(self) -> None:
-        """Enter in the search line takes the letter that is marked."""
-        self.query_one(OptionList).action_select()
 
     def action_none(self) -> None:
         """Answer no letter any more."""

@@ -43,8 +43,7 @@ class SentDrawer(Drawer):
     ]
 
     def __init__(self, writing: Writing, folder: Path) -> None:
-        super().__init__()
-        self.writing = writing
+        super().__init__(writing)
         self._folder = folder
         self._shown = 0
 
@@ -71,7 +70,7 @@ class SentDrawer(Drawer):
             # Text, because a string would be markup.
             table.add_row(*(Text(one_line(cell)) for cell in cells), key=str(number))
         self._shown = len(sent)
-        self.query_one(".note", Static).update(legible(self._note()))
+        self.say(self._note(), ".note")
 
     def _note(self) -> str:
         writing, variant = self.writing, self.writing.variant
@@ -121,7 +120,7 @@ class SentDrawer(Drawer):
                 text.append(f"token ids {' '.join(map(str, sent.token_ids))}\n")
             text.append(f"{sent.size} bytes with headers; the message itself, ")
             text.append(f"{len(sent.payload)} bytes:\n\n{hex_dump(sent.payload)}")
-        self.query_one("#text", Static).update(text)
+        self.say(text, "#text")
         self.query_one("#reader").scroll_home(animate=False)
 
     def action_export(self) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import ClassVar
 
 from rich.text import Text
 from textual import on
 from textual.binding import Binding, BindingType
-from textual.widgets import Input, OptionList
+from textual.widgets import OptionList
 
 from decoding_core.foreign_text import legible, one_line
 from edge_app.decoding.events import Source
@@ -16,7 +17,6 @@ from edge_app.tui.keys import key_of
 from edge_app.tui.letters import date, reason, subject
 from edge_app.tui.screens.cards import whose
 from edge_app.tui.screens.drawer import ListDrawer
-from edge_app.tui.writing import Writing
 
 
 class SourcesDrawer(ListDrawer):
@@ -33,12 +33,8 @@ class SourcesDrawer(ListDrawer):
         Binding("slash", "search", "Search", show=False),
     ]
 
-    def __init__(self, writing: Writing) -> None:
-        super().__init__()
-        self.writing = writing
-        self._listed: list[Source] = []
-        self._query = ""
-        self._problem = ""
+    _listed: Sequence[Source] = ()
+    _query = _problem = ""
 
     def on_mount(self) -> None:
         """Show what the draft was written from."""
@@ -51,7 +47,7 @@ class SourcesDrawer(ListDrawer):
         left_out = self.writing.excluded.values()
         return found + [source for source in left_out if source.record_id not in known]
 
-    def _list(self, sources: list[Source]) -> None:
+    def _list(self, sources: Sequence[Source]) -> None:
         self._listed = sources
         lines = []
         variant = self.writing.variant
@@ -107,12 +103,11 @@ class SourcesDrawer(ListDrawer):
         # At once: `focus` waits its turn, and the next key would go to the list.
         self.set_focus(self.query_one("#search"))
 
-    @on(Input.Submitted)
-    def _search(self, event: Input.Submitted) -> None:
-        query = self._query = event.value.strip()
-        service, background = self.writing.service, self.writing.background
+    def submitted(self, query: str) -> None:
+        """Search for what was typed; for nothing, show what the draft was read for."""
+        self._query, service = query, self.writing.service
         if query:
-            background.run(
+            self.writing.background.run(
                 lambda: service.search(query),
                 partial(self._found, query),
                 lambda problem: self._found(query, [], problem),
@@ -121,7 +116,7 @@ class SourcesDrawer(ListDrawer):
             self._found("", self._of_draft())
         self.query_one(OptionList).focus()
 
-    def _found(self, query: str, sources: list[Source], problem: str = "") -> None:
+    def _found(self, query: str, sources: Sequence[Source], problem: str = "") -> None:
         if query == self._query and self.is_attached:  # no other was asked for since
             self._problem = problem
             self._list(sources)

@@ -35,6 +35,7 @@ from models.prompts import Request
 _ENDS = "closer to you", "closer to the checker"
 _LOOKS: dict[Change, str] = {"same": "", "gone": "strike", "new": "bold underline"}
 _MOST_PRESETS = 6
+_NOTE = "p writes the beginning in this way, and shows what it changes."
 
 
 class StyleDrawer(Drawer):
@@ -54,8 +55,7 @@ class StyleDrawer(Drawer):
     def __init__(
         self, writing: Writing, brief: Request, changed: Callable[[], None]
     ) -> None:
-        super().__init__()
-        self.writing = writing
+        super().__init__(writing)
         self._brief = brief
         self._changed = changed
         self._first = writing.style
@@ -82,9 +82,7 @@ class StyleDrawer(Drawer):
         """Show the style of the draft, and look for those of earlier ones."""
         self._show(self.writing.style)
         self.query_one("#preset").display = False
-        self.query_one(".note", Static).update(
-            "p writes the beginning in this way, and shows what it changes."
-        )
+        self.say(_NOTE, ".note")
         self.writing.background.run(self._find_presets, self._offer)
 
     def _find_presets(self) -> list[tuple[str, Style]]:
@@ -152,11 +150,11 @@ class StyleDrawer(Drawer):
 
     def action_preview(self) -> None:
         """Write the beginning in this style."""
-        note, writing = self.query_one(".note", Static), self.writing
+        writing = self.writing
         if writing.service_busy or not writing.ready:
-            note.update("the models are busy: wait a moment, or stop them with Esc")
+            self.say("the models are busy: wait a moment, or stop them", ".note")
         elif not self._brief.text.strip():
-            note.update("say in the brief first what it should be about")
+            self.say("say in the brief first what it should be about", ".note")
         else:
             self._preview = writing.preview(self._brief, writing.style)
             self._seen = "?"
@@ -186,7 +184,7 @@ class StyleDrawer(Drawer):
             last = change
         if not ended:
             text.append(" …")
-        self.query_one("#text", Static).update(text)
+        self.say(text, "#text")
         said = "writing the beginning…"
         if not preview.writing:
             self._preview = None
@@ -199,7 +197,7 @@ class StyleDrawer(Drawer):
                 said = "This is how it would begin."
             elif alike:
                 said = "The beginning would be the same."
-        self.query_one(".note", Static).update(said)
+        self.say(said, ".note")
 
 
 def _whole_words(text: str) -> str:

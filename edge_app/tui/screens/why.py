@@ -51,8 +51,7 @@ class WhyDrawer(Drawer):
         break_line: Callable[[int], None],
     ) -> None:
         """`letter` is where the cursor stands, None."""
-        super().__init__()
-        self.writing = writing
+        super().__init__(writing)
         self._mark = mark
         self._break_line = break_line
         self._words: list[Word] = []
@@ -94,9 +93,9 @@ class WhyDrawer(Drawer):
             self._show()
 
     def _show(self) -> None:
-        variant, text = self.writing.variant, self.query_one("#text", Static)
+        variant = self.writing.variant
         if variant is None or self._at is None:
-            text.update("There is no word yet.")
+            self.say("There is no word yet.", "#text")
             return
         word = self._words[self._at]
         self._mark(word)
@@ -108,7 +107,7 @@ class WhyDrawer(Drawer):
                 parts += table(variant, at, place, whole=len(word.tokens) == 1)
         if word.state != "typed":
             parts.append(self._follows(variant, word))
-        text.update(Group(*parts))
+        self.say(Group(*parts), "#text")
         self.query_one(VerticalScroll).scroll_home(animate=False)
 
     def _follows(self, variant: Variant, word: Word) -> Text:

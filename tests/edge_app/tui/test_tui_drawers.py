@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 from textual import events
-from textual.widgets import Button, Input, Select
+from textual.widgets import Button, Input
 from tui_helpers import (
     SECOND,
     GatedService,
@@ -31,7 +31,6 @@ from edge_app.tui.journal import JournalFolder
 from edge_app.tui.screens import cards as cards_text
 from edge_app.tui.screens.compare import differences, hunks, sentences, taken
 from edge_app.tui.screens.drawer import HeldBackQuestion
-from edge_app.tui.screens.import_letters import guess_kind
 from edge_app.tui.screens.sent import hex_dump
 from edge_app.tui.screens.why import (
     WhyDrawer,
@@ -72,13 +71,6 @@ def test_other_sentences_are_not_told_apart_word_by_word():
         ("e", "gone"),
         ("y", "new"),
     ]
-
-
-def test_kinds_are_guessed_from_paths():
-    assert guess_kind("~/Mail/Sent.mbox") == "mbox"
-    assert guess_kind("takeout/Reviews.json") == "google_reviews"
-    assert guess_kind("letters/one.eml") == "eml"
-    assert guess_kind("letters") is None
 
 
 def test_paths_are_completed(tmp_path):
@@ -248,7 +240,6 @@ def test_what_is_there_is_said_before_it_is_read(tmp_path):
         await pilot.press("enter")
         await until(pilot, lambda: bool(app.writing.imported))
         field.value = str(path.with_name("holiday.jpg"))
-        app.screen.query_one("#kind", Select).value = "auto"
         await pilot.press("enter")
         await until(pilot, lambda: "choose its kind" in said(app, "#result"))
         await pilot.press("enter")
@@ -293,7 +284,7 @@ def test_whose_letters_they_are_is_asked_before_they_are_read(tmp_path):
         assert not app.writing.samples
 
     play(app, steps)
-    assert fake.imported == [("mbox", box, ["tess@example.org"])]
+    assert fake.imported == [("auto", box, ["tess@example.org"])]
 
 
 def test_an_import_is_paused_and_goes_on(tmp_path):
@@ -329,7 +320,7 @@ def test_an_import_is_paused_and_goes_on(tmp_path):
         assert "10 letters read" in said(app, "#result")
 
     play(app, steps)
-    assert fake.imported == [("mbox", box, [])] * 2
+    assert fake.imported == [("auto", box, [])] * 2
 
 
 def test_what_an_earlier_sitting_began_is_offered(tmp_path):
@@ -361,7 +352,7 @@ def test_what_an_earlier_sitting_began_is_offered(tmp_path):
         read.press()
         await until(pilot, lambda: app.writing.importing is not None)
         await until(pilot, lambda: not leave.display)
-        app.writing.pause_import()
+        app.writing.pausing.set()
         fake.reading.set()
         await until(pilot, lambda: leave.display)
         leave.press()

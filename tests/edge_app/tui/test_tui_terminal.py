@@ -337,7 +337,7 @@ def test_leaving_ends_an_import():
     writing.import_letters("mbox", Path("sent.mbox"), [])
     assert called.wait(PATIENCE)
     writing.background.close(writing.service.close, patience=PATIENCE)
-    writing.apply()
+    writing.background.apply()
     ((sentence, severity),) = writing.news
     assert severity == "error"
     assert "the same import goes on" in sentence

@@ -29,7 +29,7 @@ from edge_app.service.requests import WriteRequest
 from edge_app.service.tape import RecordedService
 from edge_app.tui.draft import Begun
 from edge_app.tui.letters import date, reason, subject
-from edge_app.tui.meters import Traffic, numbers
+from edge_app.tui.meters import Traffic
 from edge_app.tui.screens import cards as cards_text
 from edge_app.tui.screens import cards as title_line
 from edge_app.tui.screens.cards import sent_card, strip_line
@@ -343,11 +343,12 @@ def test_after_a_stop_nothing_is_added():
 
 
 def test_numbers_are_those_of_the_recording():
-    found = numbers(played(letter_recording()), 1.0)
-
-    assert (found.drafted, found.accepted, found.replaced) == (56, 51, 2)
-    assert found.round_trip_ms == 38.0
-    assert found.tokens_per_second == 23.0
+    with writing_at(gated_service()) as writing:
+        writing.draft(REQUEST)
+        settle(writing, lambda: not writing.service_busy)
+        found = {name: value for name, value, _ in rows(writing)}
+    assert (found["drafted"], found["kept"], found["redrawn"]) == ("56", "91.1%", "2")
+    assert (found["round trip"], found["speed"]) == ("38 ms", "23.0 tokens/s")
 
 
 def test_words_count_as_they_look():

@@ -165,7 +165,7 @@ def settle(writing: Writing, true: Callable[[], bool]) -> list:
     """Take in what the service's threads emit until it is `true`; all the news."""
 
     def applied() -> bool:
-        writing.apply()
+        writing.background.apply()
         return true()
 
     wait_until(applied, "of the service's threads")
