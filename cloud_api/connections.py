@@ -29,7 +29,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from uvicorn.server import ServerState
 
 from cloud_api import problems
-from cloud_api.engine.scheduler import EngineThread
+from cloud_api.engine.thread import EngineThread
 from cloud_api.errors import QuotaError
 from cloud_api.service import Service
 from cloud_api.session import Bookings

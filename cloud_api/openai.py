@@ -21,7 +21,8 @@ from starlette.responses import JSONResponse, Response
 from cloud_api import problems
 from cloud_api.auth import Caller
 from cloud_api.engine.models import Models
-from cloud_api.engine.scheduler import EngineThread, Round
+from cloud_api.engine.scheduler import Round
+from cloud_api.engine.thread import EngineThread
 from cloud_api.errors import QuotaError, StoppingError, UnknownModelError, log_fault
 from cloud_api.service import Service
 from decoding_core.errors import (
@@ -231,8 +232,7 @@ class GeneralistTexts:
             position=len(token_ids),
             candidates=text.candidates,
             alone=True,
-            user=text.caller.user,
-            device=text.caller.device,
+            party=(text.caller.user, text.caller.device),
         )
         await _unless(text.ended, self._engine.submit(wanted))
         return drawn[0]

@@ -34,9 +34,8 @@ from cloud_api.connections import (
     VerifierServer,
     first_byte,
 )
-from cloud_api.engine.loading import load_models
 from cloud_api.engine.models import LoadProgress, ModelOptions, Models
-from cloud_api.engine.scheduler import EngineThread
+from cloud_api.engine.thread import EngineThread, load_models
 from cloud_api.errors import PeopleError, ServerError, configure_logging
 from cloud_api.household import Household
 from cloud_api.middleware import Authenticate, CountAnswers, LimitBody

@@ -15,7 +15,8 @@ from typing import Any, Literal
 
 from cloud_api.auth import Caller
 from cloud_api.engine.models import Models
-from cloud_api.engine.scheduler import EngineThread, Round
+from cloud_api.engine.scheduler import Round
+from cloud_api.engine.thread import EngineThread
 from cloud_api.session import Openings, Rounds, Session, Sessions, check_ids
 from cloud_api.settings import ServerSettings
 from decoding_core.errors import (
@@ -230,8 +231,7 @@ class Service:
                 0,
                 session.role.uses_base,
                 key=key,
-                user=session.owner.user,
-                device=session.owner.device,
+                party=(session.owner.user, session.owner.device),
             )
             self._engine.warm(warm)
         generalist, base = self.models.generalist, self.models.base

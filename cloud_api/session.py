@@ -37,7 +37,8 @@ from functools import partial
 
 from cloud_api.auth import OWNER, Caller
 from cloud_api.engine.models import Models
-from cloud_api.engine.scheduler import EngineThread, Round
+from cloud_api.engine.scheduler import Round
+from cloud_api.engine.thread import EngineThread
 from cloud_api.errors import LoadingError, QuotaError, StaleBlockError, StoppingError
 from cloud_api.settings import ServerSettings, UserLimits
 from decoding_core.errors import (
@@ -611,8 +612,7 @@ def round_of(
         candidates=role.terms.candidates,
         asked=block.drafted,
         alone=not role.draft_limit,
-        user=session.owner.user,
-        device=session.owner.device,
+        party=(session.owner.user, session.owner.device),
     )
 
 

@@ -43,7 +43,7 @@ SOURCES = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py
             "edge_app personal_store textual httpx httpcore requests torch",
         ),
         (
-            "cloud_api.engine.loading, models.running.machine",
+            "cloud_api.engine.thread, models.running.machine",
             "edge_app personal_store textual httpx requests torch llama_cpp",
         ),
         (

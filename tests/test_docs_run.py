@@ -21,8 +21,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from cloud_api.engine.loading import load_models
 from cloud_api.engine.models import ModelOptions
+from cloud_api.engine.thread import load_models
 from edge_app import sample
 from models.files import locate
 from personal_store import Store, import_source

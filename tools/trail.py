@@ -128,8 +128,8 @@ def of_a_block(folder: Path) -> Trail:
     """The trail of one block in mid-text, on the device and on the server."""
     from click.testing import CliRunner
 
-    from cloud_api.engine.loading import load_models
     from cloud_api.engine.models import ModelOptions
+    from cloud_api.engine.thread import load_models
     from edge_app.cli import cli
     from edge_app.commands.output import Output
     from models.files import locate

@@ -42,8 +42,8 @@ def serve() -> None:
     """Run the server that the first line of standard input describes, until that ends.
     Says its address in one line of JSON."""
     from cloud_api.auth import Caller, Scope
-    from cloud_api.engine.loading import load_models
     from cloud_api.engine.models import ModelOptions
+    from cloud_api.engine.thread import load_models
     from cloud_api.run import create_app, listen, room_for_connections
     from cloud_api.settings import ConnectionLimits, ServerSettings
     from models.running.settings import EngineSettings

@@ -163,11 +163,7 @@ def unloaded(
 ) -> Unloaded:
     """Time each engine after its prompt, each figure the median of `times`."""
     (draft,) = timed(device, private, (1,), times).values()
-    opened = server.opened()
-    assert opened.base is not None
-    both = (
-        timed(one, public, BLOCKS, times) for one in (opened.generalist, opened.base)
-    )
+    both = (timed(one, public, BLOCKS, times) for one in server.opened())
     return Unloaded(draft, *both)
 
 

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from base import python_child
 from benchmarks.speed.traced import Pace, PacedBatch, Role, Trace, TraceLogits
-from cloud_api.engine.loading import load_models
 from cloud_api.engine.models import ModelOptions, Models
+from cloud_api.engine.thread import load_models
 from decoding_core.errors import CloudBusyError, CloudUnreachableError
 from decoding_core.protocols import BatchEngine
 from edge_app.transport.client import Connection

@@ -143,6 +143,12 @@ class ServedModel:
             with self._counting:
                 self._users -= 1
 
+    def rollback(self, slot: int, position: int) -> None:
+        """As `BatchEngine.rollback`; while the model is not loaded it has read
+        nothing."""
+        if self._opened is not None:
+            self._opened.rollback(slot, position)
+
     def interrupt(self) -> None:
         """Abort a long evaluation, from another thread; the model is not used again."""
         opened = self._opened
@@ -179,14 +185,6 @@ class EngineCounts:
     unloaded."""
     reread: int = 0
     """Tokens that these had to read once more."""
-
-
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """The models in memory, or behind an address, until they rest the next time."""
-
-    generalist: BatchEngine
-    base: BatchEngine | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,13 +256,12 @@ class Models:
             if isinstance(model, ServedModel):
                 model.rest()
 
-    def opened(self) -> Opened:
-        """What reads; models that rest are loaded first, and raise as
+    def opened(self) -> list[BatchEngine]:
+        """What reads, as `each` has it; models that rest are loaded first, and raise as
         `ServedModel.opened` does."""
-        generalist, *base = (
+        return [
             one.opened() if isinstance(one, ServedModel) else one for one in self.each()
-        )
-        return Opened(generalist, base[0] if base else None)
+        ]
 
     def each(self) -> tuple[BatchEngine | ServedModel, ...]:
         """The generalist, then the base if there is one."""

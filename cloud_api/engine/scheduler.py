@@ -1,41 +1,35 @@
-"""The engine of the server: one thread that owns both models, and what is read next.
+"""What the models of the server read next, for whom, and in which slots.
 
-The event loop hands rounds to the `EngineThread`: a round is a block to verify, or a
-text to read before its first block comes. The thread's `Scheduler` takes the oldest
-round of every session that waits and has a `Slot`, and reads each model once for all of
-them. Blocks go before prompts. A long prompt is read in chunks beside the blocks that
-are ready; a text whose first block has not come yet, while no block waits at all. While
-other texts are being written, a chunk takes no longer than a part of their rounds
-(`PromptPace`).
+The engine thread adds rounds to the `Scheduler` and has it take steps. A round is a
+block to verify, or a text that is read ahead of its first block. Each step gives slots
+to the texts that wait for one, and reads each model once for all texts of its batch:
 
-Where several users are about, the one who has had the least of the engine's time is
-next (`FairTime`), and a step holds no more blocks than read as fast as one: so a user
-who sends many waits for their own, and the others for one of them at most.
+- blocks go before prompts, and these before what is only read ahead;
+- users take turns: whoever was served the least recently is first, and a step holds no
+  more blocks of several users than read as fast as one;
+- prompts, rounds with more than a chunk before their rows of logits, are read in
+  chunks, which take a part of a block's time while others write (`PromptPace`);
+- of the holders that may leave its slot the longest unused does, of whoever has most.
 
 A device drafts on while its blocks are out, so several rounds of a session may wait:
-each follows the one before as if that were kept whole. A refusal begins a new epoch,
-and a session may begin another text. A round of an earlier epoch or text is *stale*,
-and never computed.
+each follows the one before as if that were kept whole. A refusal begins a new epoch, as
+does another text in the session. A round of an earlier one is *stale*, and never read.
 """
 
 from __future__ import annotations
 
-import asyncio
-import queue
+import math
 import statistics
-import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Literal
 
 import numpy as np
 
-from cloud_api.engine.models import Models, Opened, ReadingCounts
-from cloud_api.errors import StaleBlockError, StoppingError, log_fault
+from cloud_api.engine.models import BLOCK, Models, ReadingCounts, ServedModel
+from cloud_api.errors import StaleBlockError, log_fault
 from decoding_core.errors import (
     CloudBusyError,
     DecodingError,
@@ -43,40 +37,38 @@ from decoding_core.errors import (
     MessageError,
     SessionLostError,
 )
-from decoding_core.messages import DRAFT_LIMIT, SETTLED_LIMIT, Verdict, check_verdict
+from decoding_core.messages import Verdict, check_verdict
 from decoding_core.protocols import BatchEngine, Reading, Rows
 from decoding_core.verifier import evaluate_rows, start_of_reading
 
-SIZES = (8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
-"""Tokens of a prompt that one step may read."""
-_PART = 0.6
-"""How much of a quiet round a step of a prompt may take: a block that comes in its
-midst waits for it, and the two together stay below twice a quiet round."""
-_SLACK = 1.2
-"""Where even the smallest step takes longer than that, as on a graphics card, which
-reads few tokens no faster than many, this much more than it."""
-_TRY_AGAIN = 64
-"""Steps after which a larger size is tried once more."""
+CHUNK = 256
+"""Tokens of a prompt that one step reads if nobody else writes."""
+AHEAD = 64
+"""The same of a text that is read ahead: a block that comes meanwhile waits for it."""
+ROWS = 512
+"""Rows of logits that one step may give; the rest waits for the next."""
+PASSED_OVER = 8
+"""Steps with blocks of several users after which a prompt has its chunk too."""
+SHORTEST_FIRST = 3
+"""Of a user's prompts every third time the oldest is read, else the shortest rest."""
+ABOUT_SECONDS = 30.0
+"""How long after their last block or opening a user or a text is still about."""
+PATIENCE_SECONDS, LONGEST_PATIENCE_SECONDS = 1.0, 4.0
+"""How long a text without a block keeps its slot while another waits for one: twice the
+last pause of its device, within these bounds."""
+SHARE_SECONDS = 60.0
+"""The same if the other has its share and this one no more than its own: as long as a
+person may think about a sentence."""
 TENURE = 10
 """How many times the length of its text a holder may read while others wait. Lending a
 slot anew costs one reading of the text, so swaps cost at most about a tenth."""
-ROOM_STEP = 256
-"""Room for tokens is had in steps of so many, so that a text seldom asks for more."""
-SHARE_SECONDS = 60.0
-"""How long a text keeps its slot from users who have their share, though its device is
-silent: as long as a person may think about a sentence."""
+_NEVER = -math.inf
 
 Party = tuple[str, str]
-"""A user, and the device that holds or wants a slot."""
-NOBODY: Party = ("", "")
-Claim = Literal["at once", "not soon", "in turn"]
-"""Whether another party may have a holder's slot for the sake of fair shares."""
-
-
+"""A user, and a device of theirs."""
 Result = Verdict | Exception
-Key = tuple[int, int, int]
-"""Text, epoch and round: the name of a block in its session, in the order in which
-they come. The texts of a session are counted, for each may begin with epoch 0."""
+Outcome = tuple[Rows, Rows | None] | DecodingError
+"""Rows of the generalist, and of the base if that is used; or what went wrong."""
 
 
 @dataclass(slots=True, eq=False)
@@ -88,14 +80,13 @@ class Round:
     rows: int
     uses_base: bool
     verify: Callable[[Rows, Rows | None], Verdict] | None = None
-    """None: the text is only read ahead, before its first block comes, and `done` is
-    not called."""
-    key: Key = (0, 0, 0)
+    """None: the text is only read ahead, and `done` is not called."""
+    key: tuple[int, int, int] = (0, 0, 0)
+    """Number of the text in its session, epoch and round, in the order of coming."""
     position: int = 0
     """How many tokens stand before the block."""
     whole: int = 0
-    """How many tokens a verdict keeps that refuses none; 0 where the device decides,
-    and the server knows of no refusal."""
+    """How many tokens a verdict keeps that refuses none; 0 if the device decides."""
     done: Callable[[Result], None] = lambda _: None
     candidates: int | None = None
     """How many of a row's likeliest tokens its verdict is made of; None: not known."""
@@ -103,169 +94,103 @@ class Round:
     """The tokens that it looks up besides."""
     alone: bool = False
     """Whether its text comes token by token, and a token may be read alone."""
-    user: str = ""
-    """Whose text it is."""
-    device: str = ""
-    """The device of that user on which it is written."""
-
-    @property
-    def party(self) -> Party:
-        """Who wants a slot for it."""
-        return self.user, self.device
+    party: Party = ("", "")
+    """Whose text it is, and on which device it is written."""
 
 
+@dataclass(slots=True, eq=False)
 class SlotCache:
     """What one model has read in one slot."""
 
-    def __init__(self, model: BatchEngine, number: int, counts: ReadingCounts) -> None:
-        self._model = model
-        self._number = number
-        self._counts = counts
-        self._read: tuple[int, ...] = ()
-        self._together = 0  # how many of them, from the first, were read with others
-        self.count = 0
-        """How many tokens the model has read for the slot's holder, those that were
-        rolled back too."""
+    model: BatchEngine | ServedModel
+    number: int
+    counts: ReadingCounts
+    read: tuple[int, ...] = ()
+    together: int = 0
+    """How many of them, from the first, were read with others."""
 
-    def __len__(self) -> int:
-        return len(self._read)
+    def start(self, round_: Round) -> int:
+        """From where the model must read to give the rows of a round."""
+        read = self.read if round_.alone else self.read[: self.together]
+        ids, rows = round_.token_ids, round_.rows
+        return start_of_reading(read, ids, rows, alone=round_.alone)
 
-    def start(self, token_ids: tuple[int, ...], rows: int, alone: bool) -> int:
-        """From where the model must read to give the last `rows` rows of logits."""
-        read = self._read if alone else self._read[: self._together]
-        return start_of_reading(read, token_ids, rows, alone=alone)
-
-    def prepare(
-        self,
-        token_ids: tuple[int, ...],
-        rows: int,
-        candidates: int | None = None,
-        asked: Sequence[int] = (),
-        *,
-        alone: bool = False,
-    ) -> Reading:
-        """Roll back to where the cache and `token_ids` differ; what is then to be
-        read. Call `advance` when it was read."""
-        start = self.start(token_ids, rows, alone)
-        if start < len(self._read):
-            self._model.rollback(self._number, start)
-            self._counts.held -= len(self._read) - start
-            self._read = self._read[:start]
-            self._together = min(self._together, start)
-        return Reading(self._number, token_ids[start:], rows, candidates, asked)
+    def prepare(self, round_: Round) -> Reading:
+        """Roll back to where the cache and the round differ; returns what is to be read
+        then. Call `advance` when it was read."""
+        start = self.start(round_)
+        if start < len(self.read):
+            self.roll_back(start)
+        ids, asked = round_.token_ids[start:], round_.asked
+        return Reading(self.number, ids, round_.rows, round_.candidates, asked)
 
     def advance(self, token_ids: tuple[int, ...]) -> None:
         """Note that the model has read `token_ids`."""
-        read = len(token_ids) - len(self._read)
-        if self._together == len(self._read) and (read > 1 or not self._read):
-            self._together += read
-        self.count += read
-        self._counts.tokens += read
-        self._counts.held += read
-        self._read = token_ids
+        read = len(token_ids) - len(self.read)
+        if self.together == len(self.read) and (read > 1 or not self.read):
+            self.together += read
+        self.counts.tokens += read
+        self.counts.held += read
+        self.read = token_ids
 
-    def clear(self) -> None:
-        """Forget the text, before another session takes the slot or after a fault."""
-        self._model.rollback(self._number, 0)
-        self._counts.held -= len(self._read)
-        self._read, self._together = (), 0
-
-
-class Slot:
-    """One cache in each model."""
-
-    def __init__(self, models: Models, opened: Opened, number: int) -> None:
-        counts, self._base = models.counts, None
-        self.generalist = SlotCache(opened.generalist, number, counts.generalist)
-        if opened.base is not None:
-            self._base = SlotCache(opened.base, number, counts.base)
-        self.party = NOBODY
-        """Whose text it holds."""
-        self.room = 0
-        """For how many tokens there is room, where their number is bounded."""
-        self.kept_until = -float("inf")
-        """Until when a holder without a block keeps the slot while another waits; one
-        whose text was only read ahead leaves at once."""
-        self.used = -float("inf")
-        """When something was last read for the holder."""
-
-    @property
-    def base(self) -> SlotCache:
-        """The cache of the base; asked for in sessions that use the base alone."""
-        assert self._base is not None
-        return self._base
-
-    @property
-    def used_up(self) -> bool:
-        """Whether its holder has read so much that another may have the slot."""
-        return self.generalist.count > TENURE * len(self.generalist)
-
-    @property
-    def only_read_ahead(self) -> bool:
-        """Whether no block of the holder was answered."""
-        return self.kept_until == -float("inf")
-
-    def clear(self) -> None:
-        """Forget the text in each model."""
-        self.generalist.clear()
-        if self._base is not None:
-            self._base.clear()
-
-    def vacate(self) -> None:
-        """Forget the text and its holder."""
-        self.clear()
-        self.generalist.count = self.room = 0
-        self.party = NOBODY
-        self.kept_until = self.used = -float("inf")
+    def roll_back(self, position: int) -> None:
+        """Forget what stands from `position` on."""
+        self.model.rollback(self.number, position)
+        self.counts.held -= len(self.read) - position
+        self.read = self.read[:position]
+        self.together = min(self.together, position)
 
 
 @dataclass(slots=True, eq=False)
-class Turn:
-    """What one step reads of a round: all of it, or of a long text the next chunk."""
+class Text:
+    """A session: its rounds that wait, and the slot that it holds."""
 
-    round: Round
-    slot: Slot
-    chunk: int | None = None
-    seconds: float = 0.0
-    """How long the models took for the step, once it was done."""
-    size: int = 0
-    """How many tokens the step reads of it."""
-
-    @property
-    def rest(self) -> int:
-        """How many tokens of the round are still to be read."""
-        wanted = self.round.token_ids, self.round.rows, self.round.alone
-        start = self.slot.generalist.start(*wanted)
-        if self.round.uses_base:
-            start = min(start, self.slot.base.start(*wanted))
-        return len(wanted[0]) - start
-
-    def cut(self, chunk: int) -> None:
-        """Read so many of its tokens alone, and give no logits yet."""
-        self.chunk, self.size = chunk, min(chunk, self.size)
-
-
-@dataclass(slots=True, eq=False)
-class TextState:
-    """What the scheduler knows of a session."""
-
+    party: Party = ("", "")
     rounds: deque[Round] = field(default_factory=deque)
     """Its blocks that wait, in the order in which they came."""
+    ahead: Round | None = None
+    """What is read while no block of any text waits."""
+    slot: Sequence[SlotCache] = ()
+    """A cache of the generalist, and one of the base if there is one; empty: it holds
+    no slot."""
+    room: int = 0
+    """How much of the scheduler's budget its slot takes."""
+    used: float = _NEVER
+    """When something was last read in its slot."""
+    read: int = 0
+    """How many tokens were read in its slot, rolled back ones too."""
     epoch: tuple[int, int] = (0, 0)
     """The earliest text and epoch whose blocks are wanted."""
     failed: Round | None = None
-    """A block that a model failed on: what stands behind it is stale until it has come
-    again, under its name or a later one."""
-    answered: float | None = None
-    """When the last of its blocks was answered."""
+    """A block that a model failed on: until it comes again, what follows is stale."""
+    answered: float = _NEVER
+    """When the last of its blocks was answered. A text that was only read ahead keeps
+    no slot from others."""
     pause: float = 0.0
     """How long its device then took until the next block."""
-    party: Party = NOBODY
     lost: int = 0
     """How many tokens were read for it when it lost its slot; 0 while it has one."""
     gave_way: bool = False
-    """Whether it lost its slot to a shorter text before it was read, which happens
-    once."""
+    """Whether it lost its slot before its first block was answered."""
+
+    @property
+    def next(self) -> Round | None:
+        """The round that is read next, if any."""
+        return self.rounds[0] if self.rounds else self.ahead
+
+    @property
+    def need(self) -> int:
+        """How many tokens its next round has."""
+        return len(self.next.token_ids) if self.next else 0
+
+    @property
+    def rest(self) -> int:
+        """How many tokens of its next round are still to be read in its slot."""
+        round_ = self.next
+        if round_ is None:
+            return 0
+        caches = self.slot if round_.uses_base else self.slot[:1]
+        return self.need - min(cache.start(round_) for cache in caches)
 
     def is_stale(self, round_: Round) -> bool:
         """Whether a block follows what is no part of the text."""
@@ -277,926 +202,448 @@ class TextState:
         )
 
 
-class SlotPool:
-    """All slots, and the sessions that hold them."""
+@dataclass(slots=True)
+class Turn:
+    """What one step reads of a round."""
 
-    def __init__(self, models: Models, opened: Opened) -> None:
-        self._free = [Slot(models, opened, number) for number in range(models.slots)]
-        self._free.reverse()
-        self._size = len(self._free)
-        self._budget = models.kv_tokens
-        self._held: dict[str, Slot] = {}
+    text: Text
+    round: Round
+    size: int
+    """How many tokens."""
+    is_part: bool = False
+    """Whether they are a chunk, and give no logits yet."""
 
     @property
-    def has_free(self) -> bool:
-        """Whether a slot is held by nobody."""
-        return bool(self._free)
-
-    def has_room(self, need: int) -> bool:
-        """Whether there is a free slot with room for so many tokens."""
-        return bool(self._free) and self._more_room(0, need) is not None
-
-    def _more_room(self, has: int, need: int) -> int | None:
-        """How much room a text of `need` tokens has to get that has room for `has`;
-        None: others have it."""
-        if self._budget is None or need <= has:
-            return 0
-        more = min(-(-need // ROOM_STEP) * ROOM_STEP, self._budget) - has
-        taken = sum(slot.room for slot in self._held.values())
-        return more if taken + more <= self._budget else None
-
-    def held(self, session_id: str) -> Slot | None:
-        """The slot that a session holds, or None."""
-        return self._held.get(session_id)
-
-    def take(self, session_id: str, party: Party, need: int) -> Slot | None:
-        """A free slot with room for so many tokens, or None."""
-        room = self._more_room(0, need)
-        if not self._free or room is None:
-            return None
-        self._held[session_id] = slot = self._free.pop()
-        slot.party, slot.room = party, room
-        return slot
-
-    def grow(self, slot: Slot, need: int) -> bool:
-        """Have room in a slot for so many tokens; False: others have it."""
-        more = self._more_room(slot.room, need)
-        if more is None:
-            return False
-        slot.room += more
-        return True
-
-    def idle(self, waiting: Mapping[str, Party]) -> str | None:
-        """The holder to leave for the room of another: one without a block, of the user
-        who has the most room, the longest unused; None: all have blocks."""
-        idle = [one for one in self._held if one not in waiting]
-        of_user = Counter[str]()
-        for slot in self._held.values():
-            of_user[slot.party[0]] += slot.room
-
-        def order(session_id: str) -> tuple[int, float]:
-            slot = self._held[session_id]
-            return -of_user[slot.party[0]], slot.used
-
-        return min(idle, key=order, default=None)
-
-    def held_by_all(self) -> list[str]:
-        """The sessions that hold a slot."""
-        return list(self._held)
-
-    def count(self, user: str) -> int:
-        """How many slots a user has."""
-        return sum(slot.party[0] == user for slot in self._held.values())
-
-    def leaving(
-        self,
-        waiting: Mapping[str, Party],
-        wanting: Party,
-        need: int,
-        unread: Mapping[str, int],
-    ) -> tuple[str, float]:
-        """The holder that is the first to leave for a party that wants a slot for so
-        many tokens, and from when on. `waiting` are the sessions with a block, by their
-        parties; `unread` says of those that may give way to a shorter text how much of
-        theirs is still to be read.
-
-        A holder leaves at any time if it takes more than its share from who has less.
-        Else, where it has no more than its share and the other no less, it stays until
-        it was not used for `SHARE_SECONDS`. Otherwise one that has more than twice the
-        other's need still to read, whose text was only read ahead, or that has used its
-        slot up, leaves at any time; one that is not in `waiting`, at the end of its
-        patience; any other, never (infinity). The pool must not be empty.
-        """
-        shares = self._shares(waiting, wanting)
-        greed = shares.held
-
-        def leaves(session_id: str) -> float:
-            slot, waits = self._held[session_id], session_id in waiting
-            claim = shares.claim(slot)
-            if claim == "at once":
-                return -float("inf")
-            if claim == "not soon":
-                return float("inf") if waits else slot.used + SHARE_SECONDS
-            if slot.used_up or unread.get(session_id, 0) > 2 * need:
-                return -float("inf")
-            return float("inf") if waits else slot.kept_until
-
-        def order(session_id: str) -> tuple[float, bool, int, float, int]:
-            # Of those that may leave now, a text that nobody writes at costs least;
-            # then one of whoever has the most, and of these the one read soonest anew.
-            slot = self._held[session_id]
-            waits, most = session_id in waiting, -greed[slot.party[:1]]
-            size = len(slot.generalist)
-            return leaves(session_id), waits, most, slot.kept_until, size
-
-        first = min(self._held, key=order)
-        return first, leaves(first)
-
-    def spare(
-        self, waiting: Mapping[str, Party], wanting: Party, need: int
-    ) -> str | None:
-        """What a party may read so many tokens ahead in: "" for a free slot, the name
-        of a session that has to leave for it, as its text was only read ahead, or None.
-
-        The last free slot is left to the next block that comes, unless it is the only
-        slot there is, which is lent, or others have more than their share.
-        """
-        free = len(self._free)
-        has_room = self.has_room(need)
-        if has_room and (free > 1 or free == self._size):
-            return ""
-        shares = self._shares(waiting, wanting)
-        for session_id, slot in self._held.items():
-            if shares.claim(slot) != "at once":
-                continue
-            if has_room:
-                return ""
-            if session_id not in waiting and slot.only_read_ahead:
-                return session_id
-        return None
-
-    def release(self, session_id: str) -> None:
-        """Clear the slot of a session that ended, or leaves it to another."""
-        slot = self._held.pop(session_id, None)
-        if slot is not None:
-            slot.vacate()
-            self._free.append(slot)
-
-    def _shares(self, waiting: Mapping[str, Party], wanting: Party) -> _Shares:
-        """What each has of the slots, or of the room where that is bounded."""
-        slots = self._held.values()
-        if self._budget is None:
-            held = [(slot.party, 1) for slot in slots]
-            return _Shares(self._size, held, waiting.values(), wanting)
-        held = [(slot.party, slot.room) for slot in slots]
-        return _Shares(self._budget, held, waiting.values(), wanting)
-
-
-class _Shares:
-    """How many slots, or how much room, each user and each device has, and what that
-    gives to one who wants more."""
-
-    def __init__(
-        self,
-        size: int,
-        held: Sequence[tuple[Party, int]],
-        waiting: Iterable[Party],
-        wanting: Party,
-    ) -> None:
-        parties = {*(party for party, _ in held), *waiting, wanting}
-        self.held = Counter[tuple[str, ...]]()
-        """What each user has, and each device."""
-        for party, much in held:
-            for n in (1, 2):
-                self.held[party[:n]] += much
-        users = len({user for user, _ in parties})
-        devices = sum(user == wanting[0] for user, _ in parties)
-        self._fair = {
-            1: max(1, size // users),
-            2: max(1, self.held[wanting[:1]] // devices),
-        }
-        self._wanting = wanting
-
-    def claim(self, slot: Slot) -> Claim:
-        """What the one who wants a slot may have of a holder's. At once it is had only
-        from who has their share without it too: of two texts that are each more than a
-        share, neither would ever be read else."""
-        for level in (1, 2):
-            theirs, ours = slot.party[:level], self._wanting[:level]
-            if theirs == ours:
-                continue
-            fair = self._fair[level]
-            left = self.held[theirs] - (slot.room or 1)
-            if self.held[ours] < fair <= left:
-                return "at once"
-            if self.held[ours] >= fair >= self.held[theirs]:
-                return "not soon"
-            return "in turn"
-        return "in turn"
-
-
-class FairTime:
-    """The computing that each user has had, as virtual time."""
-
-    def __init__(self) -> None:
-        self._ends: dict[str, float] = {}
-        self._now = 0.0
-        """When, in virtual time, the last step began that was charged."""
-
-    def order(self, users: Iterable[str]) -> list[str]:
-        """The users, each once, the one who had the least first."""
-        return sorted(dict.fromkeys(users), key=self._start)
-
-    def charge(self, user: str, seconds: float) -> None:
-        """Note that a user had so much of the engine's time."""
-        start = self._start(user)
-        self._now = max(self._now, start)
-        self._ends[user] = start + seconds
-        if len(self._ends) > 1:  # whoever had no more than all others is forgotten
-            self._ends = {u: end for u, end in self._ends.items() if end > self._now}
-
-    def _start(self, user: str) -> float:
-        return max(self._ends.get(user, 0.0), self._now)
+    def user(self) -> str:
+        """Whose turn it is."""
+        return self.text.party[0]
 
 
 class PromptPace:
-    """How many tokens of a prompt a step reads where others write too."""
+    """How many tokens of a prompt a step reads while others write.
+
+    A block that comes in the midst of such a step waits for it. The step takes at most
+    `PART` of one that reads a block, so both stay below twice that; or, as a graphics
+    card reads few tokens no faster than many, `SLACK` times a step of the fewest.
+    """
+
+    FEWEST, MOST = 8, 256
+    PART, SLACK = 0.6, 1.2
+    TRY_AGAIN = 64
+    """Steps after which one reads a third more, once one was too slow."""
 
     def __init__(self) -> None:
-        self._at = SIZES.index(16)
-        self._most = len(SIZES) - 1
-        """The largest size that was not found to be too slow lately."""
-        self._since = 0
-        self._quiet: deque[float] = deque(maxlen=15)
-        self._seconds = [deque[float](maxlen=5) for _ in SIZES]
-
-    @property
-    def tokens(self) -> int:
+        self.tokens = 16
         """The size of the next step."""
-        return SIZES[self._at]
+        self._blocks: deque[float] = deque(maxlen=15)
+        """Seconds of the last steps that read one block alone."""
+        self._seconds: deque[float] = deque(maxlen=5)
+        """Those of the last steps of this size."""
+        self._least = 0.0
+        """Those of a step of the smallest size."""
+        self._left = self._tries = 1
+        """Steps after which a larger one is tried."""
 
-    def note_quiet(self, seconds: float) -> None:
-        """Note how long a block took that was read alone."""
-        self._quiet.append(seconds)
-
-    def note_prompt(self, tokens: int, seconds: float) -> None:
-        """Note how long a step took that read so much of a prompt and nothing else: as
-        much as `tokens` says, or twice that."""
-        if tokens not in (self.tokens, 2 * self.tokens) or not self._quiet:
-            return
-        seconds *= self.tokens / tokens
-        self._since += 1
-        self._seconds[self._at].append(seconds)
-        bound = _PART * statistics.median(self._quiet)
-        if self._seconds[0]:
-            bound = max(bound, _SLACK * statistics.median(self._seconds[0]))
-        if statistics.median(self._seconds[self._at]) > bound:
-            self._at = self._most = max(0, self._at - 1)
-            self._since = 0
-        elif self._at < self._most:
-            self._at += 1
-        elif self._since >= _TRY_AGAIN and self._at < len(SIZES) - 1:
-            self._at = self._most = self._at + 1
-            self._seconds[self._at].clear()
-            self._since = 0
-
-
-def needs_of(rounds: Iterable[tuple[Party, Round]]) -> dict[Party, int]:
-    """The fewest tokens that a round of each party needs room for."""
-    needs: dict[Party, int] = {}
-    for party, round_ in rounds:
-        need = len(round_.token_ids)
-        needs[party] = min(need, needs.get(party, need))
-    return needs
-
-
-def read_turns(
-    model: BatchEngine,
-    counts: ReadingCounts,
-    turns: Sequence[tuple[Turn, SlotCache]],
-) -> Sequence[Rows]:
-    """Read what the turns ask for in one pass through a model; each turn comes with its
-    cache in that model."""
-    texts, readings, started = [], [], time.perf_counter()
-    for turn, cache in turns:
-        ids, rows, alone = turn.round.token_ids, turn.round.rows, turn.round.alone
-        candidates, asked = turn.round.candidates, turn.round.asked
-        if turn.chunk is not None:
-            # Up to where the rows of logits begin; a model always gives one.
-            end = min(cache.start(ids, rows, alone) + turn.chunk, len(ids) - rows)
-            ids, rows, candidates, asked = ids[:end], 1, 0, ()
-        texts.append(ids)
-        readings.append(cache.prepare(ids, rows, candidates, asked, alone=alone))
-    logits = evaluate_rows(model, readings)
-    for (_, cache), ids in zip(turns, texts, strict=True):
-        cache.advance(ids)
-    counts.batches[len(turns)] += 1
-    counts.seconds += time.perf_counter() - started
-    return logits
-
-
-CHUNK = 256
-"""Tokens of a long text that are read in one step where nobody else writes."""
-AHEAD = 64
-"""Tokens that are read ahead in one step there: a block that comes meanwhile waits for
-it."""
-LONGEST_BLOCK = SETTLED_LIMIT + DRAFT_LIMIT
-"""Tokens of a round beyond which it is a text to be read, and not a block. Where other
-users are about, fewer: rows of logits are read at once, but not what stands before."""
-QUIET = 24
-"""Tokens of a usual block, at most."""
-ROWS = 512
-"""Rows of logits that one step may give; the rest waits for the next."""
-PATIENCE_SECONDS = 1.0
-"""How long a session without a block keeps its slot while another waits for one."""
-LONGEST_PATIENCE_SECONDS = 4.0
-"""The same for a device that takes long over its drafts: twice its last pause, up to
-this."""
-ABOUT_SECONDS = 30.0
-"""How long after its last block or opening a user, or a text, is still about."""
-PASSED_OVER = 8
-"""Steps with blocks of several users after which a prompt has its chunk too."""
-SHORTEST_FIRST = 3
-"""Of a user's prompts the shortest rest is read first, but in every so many steps the
-one that waits the longest: short ones wait for no long one, and long ones for a third
-of the time."""
-_REST_SECONDS = 0.01
-"""Models that somebody else needs are asked again whether they rest after so long."""
-Logits = tuple[Rows, Rows | None]
-"""Rows of the generalist and of the base; None where the base is not used."""
+    def note(self, turn: Turn, seconds: float) -> None:
+        """Note how long a step took that read this turn and nothing else."""
+        if not turn.is_part:
+            self._blocks.extend([seconds] if turn.size <= 3 * BLOCK else ())
+        elif turn.size in (self.tokens, 2 * self.tokens) and self._blocks:
+            self._seconds.append(seconds * self.tokens / turn.size)
+            usual = statistics.median(self._seconds)
+            if self.tokens == self.FEWEST:
+                self._least = usual
+            bound = self.PART * statistics.median(self._blocks)
+            self._left -= 1
+            if usual > max(bound, self.SLACK * self._least):
+                self.tokens = max(self.FEWEST, self.tokens * 3 // 4)
+                self._tries = self.TRY_AGAIN
+            elif self._left <= 0:
+                self.tokens = min(self.MOST, self.tokens * 4 // 3)
+            else:
+                return
+            self._left = self._tries
+            self._seconds.clear()
 
 
 class Scheduler:
-    """The rounds that wait, in the order in which they came, and the slots. Used by the
-    engine thread alone."""
+    """The texts with their rounds, and the slots, for the engine thread alone."""
 
     def __init__(
-        self,
-        models: Models,
-        clock: Callable[[], float] = time.monotonic,
-        stopwatch: Callable[[], float] = time.perf_counter,
+        self, models: Models, clock: Callable[[], float] = time.perf_counter
     ) -> None:
-        """`stopwatch` says how long the models took; tests have one of their own."""
         self._models = models
         self._clock = clock
-        self._stopwatch = stopwatch
-        self._opened = models.opened()
-        self.asleep = False
-        """Whether the models' memory was given back."""
-        self._pool = SlotPool(models, self._opened)
-        self._texts: dict[str, TextState] = {}
-        self._waiting: dict[str, Party] = {}
-        """Sessions with blocks. Those that have no slot are in the order in which they
-        began to wait for one; those that have, in the order of their next turn."""
-        self._ahead: dict[str, Round] = {}
-        """By session: what is read while no block waits."""
-        self._time = FairTime()
+        self._texts: dict[str, Text] = {}
+        self._waiting: list[Text] = []
+        """Texts with blocks; those with a slot in the order of their turns, the others
+        in the order in which they began to wait for one."""
+        self._holders: list[Text] = []
+        """Texts with a slot."""
+        self._budget = models.kv_tokens or models.slots
+        """How many tokens all texts may hold, or how many slots without that bound."""
         self._pace = PromptPace()
-        self._about: dict[str, float] = {}
+        self._seen: dict[str, float] = {}
         """When each user last sent a block or opened a text."""
-        self._passed_over = self._prompts_read = 0
-        self._second: ThreadPoolExecutor | None = None
-        if models.at_once and models.base is not None:
-            self._second = ThreadPoolExecutor(1, "base")
-
-    def pause(self) -> float | None:
-        """Seconds until a step would do something; None: not before a command comes."""
-        ready = any(self._pool.held(one) for one in self._waiting)
-        if ready or any(map(self._pool.held, self._ahead)):
-            return 0.0
-        readers = needs_of((one.party, one) for one in self._ahead.values())
-        if any(
-            self._pool.spare(self._waiting, *one) is not None for one in readers.items()
-        ):
-            return 0.0
-        if not self._waiting:
-            return None
-        needs = needs_of(
-            (party, self._texts[session_id].rounds[0])
-            for session_id, party in self._waiting.items()
-        )
-        if any(map(self._pool.has_room, needs.values())):
-            return 0.0
-        unread = self._unread()
-        when = min(
-            self._pool.leaving(self._waiting, *one, unread)[1] for one in needs.items()
-        )
-        return max(0.0, when - self._clock())
-
-    def _unread(self) -> dict[str, int]:
-        """How much is still to be read of the texts that hold a slot and wait for their
-        first verdict; those that gave way before are left alone."""
-        found = {}
-        for session_id in self._waiting:
-            slot, text = self._pool.held(session_id), self._texts[session_id]
-            if slot is not None and slot.only_read_ahead and not text.gave_way:
-                found[session_id] = Turn(text.rounds[0], slot).rest
-        return found
+        self._served = Counter[str]()
+        """The last step that read something for each user."""
+        self._steps = self._passed_over = self._prompts_read = 0
+        self._again = math.inf
+        """When the next holder may leave for a text that waits."""
+        self._engines: Sequence[BatchEngine] = ()
+        self._second = ThreadPoolExecutor(1, "base")
+        self._counts = models.counts.generalist, models.counts.base
+        readers = list(zip(models.each(), self._counts, strict=False))
+        self._free = [
+            [SlotCache(model, number, counts) for model, counts in readers]
+            for number in reversed(range(models.slots))
+        ]
 
     def add(self, round_: Round) -> None:
         """Let a round wait for the next step. One of a later epoch makes those of
         earlier epochs stale."""
-        text = self._texts.setdefault(round_.session_id, TextState())
+        text = self._texts.setdefault(round_.session_id, Text())
         text.party = round_.party
-        self._about[round_.user] = self._clock()
+        now = self._seen[text.party[0]] = self._clock()
         text.epoch = max(text.epoch, round_.key[:2])
-        if round_.verify is not None:
+        if round_.verify is None:
+            text.ahead = round_
+        else:
             if not text.is_stale(round_):
                 text.failed = None
-            if not text.rounds and text.answered is not None:
-                text.pause = self._clock() - text.answered
+            if not text.rounds:
+                self._waiting.append(text)
+                if text.answered != _NEVER:
+                    text.pause = now - text.answered
             text.rounds.append(round_)
-            self._waiting.setdefault(round_.session_id, round_.party)
         self._drop_stale(text)
-        if text.rounds:
-            # What a block reads needs not be read ahead, and the cache of a session
-            # never goes back behind its own block.
-            self._ahead.pop(round_.session_id, None)
-        elif round_.verify is None:
-            self._ahead[round_.session_id] = round_
+        if text.rounds or (text.slot and not text.rest):
+            # The cache of a session never goes back behind its own block.
+            text.ahead = None
 
     def release(self, session_id: str) -> None:
         """Drop the rounds of a session that ended, and free its slot."""
-        self._ahead.pop(session_id, None)
-        text = self._texts.pop(session_id, TextState())
-        for round_ in list(text.rounds):
-            self._finish(text, round_, SessionLostError("the session has ended"))
-        self._pool.release(session_id)
+        text = self._texts.pop(session_id, Text())
+        self._finish(text, text.rounds, SessionLostError("the session has ended"))
+        self._vacate(text)
 
     def close(self, error: DecodingError) -> None:
         """Answer everything that waits with an error; nothing is read any more."""
-        self._ahead.clear()
         for text in self._texts.values():
-            for round_ in list(text.rounds):
-                self._finish(text, round_, error)
-        if self._second is not None:
-            self._second.shutdown()
-
-    @property
-    def may_rest(self) -> bool:
-        """Whether the models could give their memory back."""
-        return self._models.may_rest
+            self._finish(text, text.rounds, error)
+        self._second.shutdown()
 
     def rest(self) -> None:
-        """Give the memory of the models back; what their slots hold is read anew when
-        somebody asks again."""
-        for session_id in self._pool.held_by_all():
-            self._evict(session_id, "rest")
-        self._models.rest()
-        self.asleep = True
-
-    def _wake(self) -> None:
-        """Have the models in memory again; where that cannot be, say so to all that
-        wait."""
-        try:
-            self._opened = self._models.opened()
-        except Exception as error:  # noqa: BLE001 - the thread must go on
-            self._ahead.clear()
-            for text in self._texts.values():
-                for round_ in list(text.rounds):
-                    text.failed = text.rounds[0]
-                    self._finish(text, round_, _known(error))
+        """Give the memory of the models back, if it may be; slots are read anew."""
+        if not self._models.may_rest:
             return
-        self.asleep = False
-        self._pool = SlotPool(self._models, self._opened)
+        for text in list(self._holders):
+            self._evict(text, "rest")
+        self._models.rest()
+
+    def pause(self) -> float | None:
+        """Seconds until a step would do something; None: not before a command comes."""
+        if not any(one.next for one in self._holders):
+            self._lend_slots()
+        if any(one.next for one in self._holders):
+            return 0.0
+        seconds = self._again - self._clock()
+        return None if seconds == math.inf else max(0.0, seconds)
 
     def step(self) -> None:
         """Read what is most urgent, and answer the blocks that were read whole."""
-        if self.asleep and (self._waiting or self._ahead):
-            self._wake()
-        if self.asleep:
-            return
-        if self._models.kv_tokens is not None:
-            self._make_room()
+        self._make_room()
         self._lend_slots()
-        batch = self._schedule()
-        if batch:
-            outcomes = self._run(batch)
-            self._postprocess(batch, outcomes)
+        batch = self._batch()
+        if not batch:
+            return
+        self._steps += 1
+        try:
+            self._engines = self._models.opened()  # which loads them if they rested
+        except Exception as error:  # noqa: BLE001 - the thread must go on
+            for turn in batch:
+                self._note(turn, _known(error), 0.0)
+            return
+        started = self._clock()
+        outcomes = self._read(batch)
+        # As a frame holds it, so that the verifiers of both sides agree.
+        seconds = float(np.float32(self._clock() - started))
+        if len(batch) == 1:
+            self._pace.note(batch[0], seconds)
+        for turn, outcome in zip(batch, outcomes, strict=True):
+            self._note(turn, outcome, seconds)
+
+    def _room_for(self, text: Text) -> int:
+        """How much of the budget a text needs for its next round."""
+        return 1 if self._models.kv_tokens is None else text.need
+
+    def _has_room(self, room: int) -> bool:
+        return sum(one.room for one in self._holders) + room <= self._budget
+
+    def _room_of_parties(self) -> Counter[tuple[str, ...]]:
+        """How much of the budget each user has, and each device."""
+        room = Counter[tuple[str, ...]]()
+        for one in self._holders:
+            for size in (1, 2):
+                room[one.party[:size]] += one.room
+        return room
 
     def _make_room(self) -> None:
-        """Have room for the next block of each text that holds a slot: texts without a
-        block leave for it, and where there are none the text itself, which then waits
-        for a slot again."""
-        for session_id in list(self._waiting):
-            slot = self._pool.held(session_id)
-            if slot is None:
-                continue
-            need = len(self._texts[session_id].rounds[0].token_ids)
-            leaving = None
-            while leaving != session_id and not self._pool.grow(slot, need):
-                leaving = self._pool.idle(self._waiting) or session_id
-                self._evict(leaving, "budget")
-
-    def _evict(self, session_id: str, why: str = "") -> None:
-        """Take the slot from a text that has not ended: where others are free, for its
-        tokens."""
-        slot, counts = self._pool.held(session_id), self._models.counts
-        if slot is not None and len(slot.generalist):
-            self._texts[session_id].lost = len(slot.generalist)
-            counts.evictions[why or ("budget" if self._pool.has_free else "turn")] += 1
-        self._pool.release(session_id)
-
-    def _lend(self, session_id: str, party: Party, need: int) -> Slot | None:
-        """A slot for a text of so many tokens; None: there is none."""
-        slot, text = self._pool.take(session_id, party, need), self._texts[session_id]
-        if slot is not None:
-            self._models.counts.reread += min(text.lost, need)
-            text.lost = 0
-        return slot
+        """Have room for the next block of each holder: texts without a block leave for
+        it, the longest unused of whoever has the most, or else the text itself."""
+        for text in list(self._waiting):
+            while text.slot:
+                more = max(0, self._room_for(text) - text.room)
+                if not more or self._has_room(more):
+                    text.room += more
+                    break
+                idle = [one for one in self._holders if not one.rounds]
+                room = self._room_of_parties()
+                idle.sort(key=lambda one: (-room[one.party[:1]], one.used))
+                self._evict(idle[0] if idle else text, "budget")
 
     def _lend_slots(self) -> None:
-        """Give slots to the sessions that wait for one, those first whose users have
-        the fewest, and of these the first that came first, while there are free ones or
-        holders that may leave."""
-        now = self._clock()
-        line = [one for one in self._waiting if self._pool.held(one) is None]
-        if len({self._waiting[one][0] for one in line}) > 1:
-            line.sort(key=lambda one: self._pool.count(self._waiting[one][0]))
-        in_vain: dict[Party, int] = {}
-        unread = self._unread() if line else {}
-        for session_id in line:
-            party = self._waiting[session_id]
-            need = len(self._texts[session_id].rounds[0].token_ids)
-            # Nor is there one for longer texts of those who came later.
-            if need >= in_vain.get(party, need + 1):
-                continue
-            while self._lend(session_id, party, need) is None:
-                leaving, when = self._pool.leaving(self._waiting, party, need, unread)
+        """Give slots to the texts that wait for one, while some are free or holders
+        may leave: first to those with blocks, whose users have the fewest slots, and
+        who came first."""
+        now, self._again = self._clock(), math.inf
+        count = Counter(one.party[0] for one in self._holders)
+        line = [one for one in self._waiting if not one.slot]
+        line.sort(key=lambda one: count[one.party[0]])
+        line += [one for one in self._texts.values() if one.ahead and not one.slot]
+        in_vain: set[Party] = set()
+        for text in line:
+            while text.party not in in_vain and not self._lend(text):
+                when, leaving = self._first_to_leave(text)
                 if when > now:
-                    in_vain[party] = need
-                    break
-                self._evict(leaving)
-                if unread.pop(leaving, None) is not None:
-                    self._texts[leaving].gave_way = True
-                if leaving in self._waiting:  # it waits again, behind the others
-                    self._waiting[leaving] = self._waiting.pop(leaving)
+                    self._again = min(self._again, when)
+                    in_vain.add(text.party)
+                else:
+                    self._evict(leaving, "budget" if self._free else "turn")
 
-    def _schedule(self) -> list[Turn]:
-        """The blocks that are ready, and a chunk of a prompt beside them where its turn
-        has come; where no block is ready, a chunk of a prompt alone."""
-        blocks: list[Turn] = []
-        prompts: list[Turn] = []
-        alone = len(self._users_about()) < 2
-        for session_id in self._waiting:
-            slot = self._pool.held(session_id)
-            if slot is None:
-                continue
-            turn = Turn(self._texts[session_id].rounds[0], slot)
-            turn.size = turn.rest
-            unread = turn.size - turn.round.rows
-            is_long = turn.size > LONGEST_BLOCK or (
-                not alone and unread > self._pace.tokens
-            )
-            (prompts if is_long and self._models.in_pieces else blocks).append(turn)
-        ready = self._ready(blocks, alone)
-        if not ready or (not alone and self._prompt_is_due(prompts, ready[0])):
-            # A block that waits for its prompt goes before one that has not come yet.
-            prompt = self._of_prompts(prompts) or self._read_ahead()
-            if prompt is None:
-                return []
-            chunk = self._chunk(prompt)
-            if prompt.round.verify is None or chunk < prompt.size:
-                prompt.cut(chunk)
-            return [prompt]
-        self._passed_over += 1
-        if alone or self._passed_over >= PASSED_OVER:
-            prompt = self._of_prompts(prompts)
-            if prompt is not None:
-                prompt.cut(self._beside(alone=alone))
-                ready.append(prompt)
-        return ready
+    def _lend(self, text: Text) -> bool:
+        """Give a free slot to a text, if there is one for it. The last is left to the
+        next block that comes, if the user of a text that is read ahead has another."""
+        room, users = self._room_for(text), {one.party[0] for one in self._holders}
+        last = len(self._free) == 1 and not text.rounds and text.party[0] in users
+        if not self._free or last or not self._has_room(room):
+            return False
+        self._holders.append(text)
+        text.slot, text.room = self._free.pop(), room
+        text.used, text.read = _NEVER, 0
+        self._models.counts.reread += min(text.lost, text.need)
+        text.lost = 0
+        return True
 
-    def _prompt_is_due(self, prompts: Sequence[Turn], block: Turn) -> bool:
-        """Whether a prompt that a block waits for goes before a block that is ready:
-        where its user has had less time, once between two steps with blocks."""
-        users = [turn.round.user for turn in prompts]
-        first = self._time.order([block.round.user, *users])[0]
-        return self._passed_over > 0 and first != block.round.user
+    def _first_to_leave(self, text: Text) -> tuple[float, Text]:
+        """From when on which holder leaves for a text that wants a slot: of those that
+        may at any time one without a block, of whoever has most, the longest unused."""
+        room, party = self._room_of_parties(), text.party
+        parties = {one.party for one in (text, *self._holders, *self._waiting)}
+        users = self._budget // len({user for user, _ in parties})
+        devices = sum(user == party[0] for user, _ in parties)
+        fair = max(1, users), max(1, room[party[:1]] // devices)
 
-    def _ready(self, blocks: Sequence[Turn], alone: bool) -> list[Turn]:
-        """The blocks of the next step: in the order in which they came, as many as give
-        no more than `ROWS` rows; where several users are about, in the order of their
-        users' time, one of each and then one more of each, as many as take about the
-        time of one."""
-        if not alone:
-            by_user: dict[str, list[Turn]] = {}
-            for turn in blocks:
-                by_user.setdefault(turn.round.user, []).append(turn)
-            users = self._time.order(by_user)
-            longest = max(map(len, by_user.values()), default=0)
-            blocks = [
-                by_user[user][n]
-                for n in range(longest)
-                for user in users
-                if n < len(by_user[user])
-            ]
-        ready: list[Turn] = []
-        rows = size = 0
-        for turn in blocks:
-            rows += turn.round.rows
-            size += turn.size
-            crowded = rows > ROWS or (not alone and size > self._pace.tokens)
-            if ready and crowded:
-                if not alone:
-                    break
-                rows -= turn.round.rows
-                continue
-            ready.append(turn)
-        return ready
+        def leaves(one: Text) -> float:
+            """By shares of users, or of one user's devices, then by use."""
+            at = 2 if one.party[0] == party[0] else 1
+            theirs, ours, share = room[one.party[:at]], room[party[:at]], fair[at - 1]
+            if one.party != party and ours < share <= theirs - one.room:
+                return _NEVER  # it takes more than its share from who has less
+            if not text.rounds:
+                return math.inf
+            if one.party != party and theirs <= share <= ours:
+                return math.inf if one.rounds else one.used + SHARE_SECONDS
+            if one.read > TENURE * len(one.slot[0].read):
+                return _NEVER
+            if not one.rounds:
+                patience = max(PATIENCE_SECONDS, 2 * one.pause)
+                return one.answered + min(patience, LONGEST_PATIENCE_SECONDS)
+            # A text that nobody has seen yet gives way to a shorter one once.
+            unread = one.answered == _NEVER and not one.gave_way
+            return _NEVER if unread and one.rest > 2 * text.need else math.inf
 
-    def _of_prompts(self, prompts: Sequence[Turn]) -> Turn | None:
-        """Of which prompt a chunk is next, if of any: of the user who has had the least
-        time, and there of the one with the shortest rest or the oldest."""
+        def order(one: Text) -> tuple[float, bool, int, float]:
+            return leaves(one), bool(one.rounds), -room[one.party[:1]], one.used
+
+        first = min(self._holders, key=order)
+        return leaves(first), first
+
+    def _evict(self, text: Text, why: str) -> None:
+        """Take the slot from a text that has not ended; with a block it waits again."""
+        text.lost = len(text.slot[0].read)
+        if text.lost:
+            self._models.counts.evictions[why] += 1
+        if text.rounds:
+            text.gave_way |= text.answered == _NEVER
+            self._waiting.remove(text)
+            self._waiting.append(text)
+        self._vacate(text)
+
+    def _vacate(self, text: Text) -> None:
+        if text.slot:
+            for cache in text.slot:
+                cache.roll_back(0)
+            self._holders.remove(text)
+            self._free.append(list(text.slot))
+            text.slot, text.room = (), 0
+
+    def _batch(self) -> list[Turn]:
+        """The blocks that are ready, and a chunk of a prompt beside them if its turn
+        has come; if no block is ready, a chunk of a prompt alone."""
+        now, pace = self._clock(), self._pace.tokens
+        about = {u for u, when in self._seen.items() if now - when <= ABOUT_SECONDS}
+        alone = len(about.union(one.party[0] for one in self._waiting)) < 2
+        turns = self._turns(one for one in self._waiting if one.slot)
+        chunk = 2 * pace if alone else pace
+        if not self._models.in_pieces:
+            chunk = self._models.context_length
+        prompts = [one for one in turns if one.size - one.round.rows > chunk]
+        blocks = [one for one in turns if one not in prompts]
+        ready = first_of(blocks, math.inf if alone else pace)
+        # A prompt whose user was served less recently goes before blocks, once between
+        # two steps with blocks.
+        due = self._passed_over and prompts and ready
+        if due and self._served[prompts[0].user] < self._served[ready[0].user]:
+            ready = []
+        if ready:
+            self._passed_over += 1
+            if not prompts or not (alone or self._passed_over >= PASSED_OVER):
+                return ready
+        prompts = prompts or self._turns(self._holders)  # if none, what is read ahead
         if not prompts:
-            return None
-        user = self._time.order(turn.round.user for turn in prompts)[0]
-        theirs = [turn for turn in prompts if turn.round.user == user]
+            return []
+        prompt = self._next_of(prompts)
+        others = (one for one in self._texts.values() if one is not prompt.text)
+        busy = any(now - one.answered < ABOUT_SECONDS for one in others)
+        if alone and not ready and not busy:
+            chunk = max(chunk, AHEAD if prompt.round.verify is None else CHUNK)
+        prompt.is_part = prompt.round.verify is None or chunk < prompt.size
+        prompt.size = min(chunk, prompt.size)
+        return [*ready, prompt]
+
+    def _turns(self, texts: Iterable[Text]) -> list[Turn]:
+        """What is next of these, first of who was served the least recently."""
+        turns = [Turn(one, next_, one.rest) for one in texts if (next_ := one.next)]
+        return sorted(turns, key=lambda turn: self._served[turn.user])
+
+    def _next_of(self, prompts: Sequence[Turn]) -> Turn:
+        """The prompt of the first user with the shortest rest, or the oldest."""
+        theirs = [turn for turn in prompts if turn.user == prompts[0].user]
         self._passed_over = 0
         self._prompts_read += 1
         if self._prompts_read % SHORTEST_FIRST:
             return min(theirs, key=lambda turn: turn.size)
         return theirs[0]
 
-    def _read_ahead(self) -> Turn | None:
-        """The text that is read ahead next, in a slot; None: there is none, or no slot
-        for it."""
-        texts: list[Turn] = []
-        in_vain: set[Party] = set()
-        for session_id, round_ in list(self._ahead.items()):
-            party = round_.party
-            slot = self._pool.held(session_id)
-            if slot is None and party not in in_vain:
-                need = len(round_.token_ids)
-                leaving = self._pool.spare(self._waiting, party, need)
-                if leaving is not None:
-                    if leaving:
-                        self._evict(leaving)
-                    slot = self._lend(session_id, party, need)
-            if slot is None:
-                in_vain.add(party)
-                continue
-            turn = Turn(round_, slot)
-            turn.size = turn.rest
-            if turn.size:
-                texts.append(turn)
-            else:
-                del self._ahead[session_id]
-        return self._of_prompts(texts)
-
-    def _chunk(self, turn: Turn) -> int:
-        """How many tokens a step reads of a prompt while no block is ready."""
-        if not self._models.in_pieces:
-            return turn.size
-        now = self._clock()
-        for session_id, text in self._texts.items():
-            about = text.answered is not None and now - text.answered < ABOUT_SECONDS
-            if about and session_id != turn.round.session_id:
-                return self._beside(alone=len(self._users_about()) < 2)
-        if self._users_about() - {turn.round.user}:
-            return self._beside(alone=False)
-        return AHEAD if turn.round.verify is None else CHUNK
-
-    def _beside(self, *, alone: bool) -> int:
-        """How many tokens a step reads of a prompt while others write: as the pace has
-        it, or, where all are of one user, about as many as take a whole quiet round.
-        Fewer cost more each."""
-        return 2 * self._pace.tokens if alone else self._pace.tokens
-
-    def _users_about(self) -> set[str]:
-        """The users who sent something a short while ago, or wait."""
-        now = self._clock()
-        for user, when in list(self._about.items()):
-            if now - when > ABOUT_SECONDS:
-                del self._about[user]
-        return {*self._about, *(user for user, _ in self._waiting.values())}
-
-    def _run(self, batch: Sequence[Turn]) -> list[Logits | DecodingError]:
-        """Logits for each turn, or its error. After a fault the slots are cleared and
+    def _read(self, batch: Sequence[Turn]) -> list[Outcome]:
+        """What the models say to each turn. After a fault the slots are cleared and
         each turn is read alone, so that one fault has one victim."""
         with_base = [turn for turn in batch if turn.round.uses_base]
-        started = self._stopwatch()
         try:
-            generalist, base = self._evaluate(batch, with_base)
+            if with_base and self._models.at_once:
+                aside = self._second.submit(self._evaluate, 1, with_base)
+                try:
+                    generalist = self._evaluate(0, batch)
+                finally:
+                    wait([aside])  # a cache that is being read cannot be cleared
+                base = iter(aside.result())
+            else:
+                generalist = self._evaluate(0, batch)
+                base = iter(self._evaluate(1, with_base) if with_base else ())
         except CloudBusyError as error:
-            # A server of the engine's is away. It is no round's fault, and whatever
-            # was read is not lost.
+            # A server behind an address is away; what was read is not lost.
             return [error for _ in batch]
         except Exception as error:  # noqa: BLE001 - the thread must go on
             for turn in batch:
-                turn.slot.clear()
+                for cache in turn.text.slot:
+                    cache.roll_back(0)
             if len(batch) == 1:
                 return [_known(error)]
-            return [outcome for turn in batch for outcome in self._run([turn])]
-        by_turn = dict(zip(with_base, base, strict=True))
-        # As it travels in a frame, so that both twins say the same.
-        seconds = float(np.float32(self._stopwatch() - started))
-        for turn in batch:
-            turn.seconds = seconds
+            return [one for turn in batch for one in self._read([turn])]
         return [
-            (logits, by_turn.get(turn))
-            for turn, logits in zip(batch, generalist, strict=True)
+            (rows, next(base) if turn.round.uses_base else None)
+            for turn, rows in zip(batch, generalist, strict=True)
         ]
 
-    def _evaluate(
-        self, batch: Sequence[Turn], with_base: Sequence[Turn]
-    ) -> tuple[Sequence[Rows], Sequence[Rows]]:
-        """Rows of the generalist for each turn of the batch, and of the base for those
-        that use it; both models read at once where they have cores enough."""
-        opened, counts = self._opened, self._models.counts
-        both = [(turn, turn.slot.generalist) for turn in batch]
-        generalist = partial(read_turns, opened.generalist, counts.generalist, both)
-        if not with_base:
-            return generalist(), []
-        assert opened.base is not None
-        theirs = [(turn, turn.slot.base) for turn in with_base]
-        base = partial(read_turns, opened.base, counts.base, theirs)
-        if self._second is None:
-            return generalist(), base()
-        aside = self._second.submit(base)
-        try:
-            return generalist(), aside.result()
-        finally:
-            wait([aside])  # a cache that is being read cannot be cleared
+    def _evaluate(self, number: int, turns: Sequence[Turn]) -> Sequence[Rows]:
+        """Read what the turns ask for in one pass through the generalist (0) or the
+        base (1)."""
+        counts, started = self._counts[number], time.perf_counter()
+        rounds, readings = [], []
+        for turn in turns:
+            round_, cache = turn.round, turn.text.slot[number]
+            if turn.is_part:
+                # Up to where the rows of logits begin; a model always gives one.
+                end = len(round_.token_ids) - round_.rows
+                ids = round_.token_ids[: min(cache.start(round_) + turn.size, end)]
+                round_ = replace(round_, token_ids=ids, rows=1, candidates=0, asked=())
+            rounds.append(round_)
+            readings.append(cache.prepare(round_))
+        logits = evaluate_rows(self._engines[number], readings)
+        for turn, round_ in zip(turns, rounds, strict=True):
+            turn.text.slot[number].advance(round_.token_ids)
+        counts.batches[len(turns)] += 1
+        counts.seconds += time.perf_counter() - started
+        return logits
 
-    def _postprocess(
-        self, batch: Sequence[Turn], outcomes: Sequence[Logits | DecodingError]
-    ) -> None:
-        """Answer what was read to its end, and put what was not behind the others."""
-        now = self._clock()
-        self._note_time(batch)
-        for turn, outcome in zip(batch, outcomes, strict=True):
-            turn.slot.used = now
-            round_, text = turn.round, self._texts[turn.round.session_id]
-            failed = isinstance(outcome, DecodingError)
-            if round_.verify is None:
-                if failed or not turn.rest:
-                    self._ahead.pop(round_.session_id, None)
-                continue
-            # Others have their turn first.
-            self._waiting[round_.session_id] = self._waiting.pop(round_.session_id)
-            if turn.chunk is not None and not failed:
-                continue
-            result: Result
-            try:
-                if isinstance(outcome, DecodingError):
-                    raise outcome
-                verdict = round_.verify(*outcome)
-                result = replace(verdict, seconds=turn.seconds)
-                check_verdict(result)
-            except Exception as error:  # noqa: BLE001 - the thread must go on
-                result = _known(error)
-                text.failed = round_
-            else:
-                if result.accepted < round_.whole:
-                    text.epoch = round_.key[0], round_.key[1] + 1
-            self._finish(text, round_, result)
-            self._drop_stale(text)
-            text.answered = now
-            patience = max(PATIENCE_SECONDS, 2 * text.pause)
-            turn.slot.kept_until = text.answered + min(
-                patience, LONGEST_PATIENCE_SECONDS
-            )
-
-    def _note_time(self, batch: Sequence[Turn]) -> None:
-        """Charge the users for the step, each for their part of its tokens, and learn
-        from it how fast the models are."""
-        seconds = batch[0].seconds
-        tokens = sum(turn.size for turn in batch) or 1
-        for turn in batch:
-            self._time.charge(turn.round.user, seconds * turn.size / tokens)
-        if len(batch) == 1 and seconds:
-            if batch[0].chunk is not None:
-                self._pace.note_prompt(batch[0].size, seconds)
-            elif batch[0].size <= QUIET:
-                self._pace.note_quiet(seconds)
-
-    def _drop_stale(self, text: TextState) -> None:
-        for round_ in list(text.rounds):
-            if text.is_stale(round_):
-                error = StaleBlockError("the block follows a refusal")
-                self._finish(text, round_, error)
-
-    def _finish(self, text: TextState, round_: Round, result: Result) -> None:
-        text.rounds.remove(round_)
-        if not text.rounds:
-            self._waiting.pop(round_.session_id)
-        round_.done(result)
-
-
-class EngineThread:
-    """Loads the models, then verifies rounds until it is closed."""
-
-    def __init__(self, load: Callable[[], Models]) -> None:
-        self._load = load
-        self._commands: queue.SimpleQueue[Round | str | None] = queue.SimpleQueue()
-        """Rounds, ids of sessions that ended, and None to wake it at the end."""
-        self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
-        self._closing = False
-        self.models: Models | None = None
-        """None while they are being loaded."""
-        self.failure: str | None = None
-        """Why the models could not be loaded; the server then ends."""
-        self._tell_failure: Callable[[], None] = lambda: None
-
-    def start(self) -> None:
-        """Begin to load the models."""
-        self._thread.start()
-
-    def when_it_fails(self, tell: Callable[[], None]) -> None:
-        """Have `tell` called on the event loop, from which this is called, when there
-        is a `failure`."""
-        loop = asyncio.get_running_loop()
-        self._tell_failure = partial(_call_in, loop, tell)
-        if self.failure is not None:
-            tell()
-
-    def submit(self, round_: Round) -> asyncio.Future[Verdict]:
-        """Hand over a round at once; the verdict on its block, or what the engine
-        raised. To be called on the event loop."""
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[Verdict] = loop.create_future()
-
-        def settle(result: Result) -> None:
-            if future.cancelled():
-                return
-            if isinstance(result, Exception):
-                future.set_exception(result)
-            else:
-                future.set_result(result)
-
-        def done(result: Result) -> None:
-            """Called in the engine thread."""
-            _call_in(loop, partial(settle, result))
-
-        round_.done = done
-        self._commands.put(round_)
-        return future
-
-    def warm(self, round_: Round) -> None:
-        """Read a text before its first block comes; nobody waits for it."""
-        self._commands.put(round_)
-
-    def release(self, session_id: str) -> None:
-        """Free what a session that ended holds."""
-        self._commands.put(session_id)
-
-    def close(self, seconds: float) -> bool:
-        """End the thread; False when it is still in a call after `seconds`."""
-        self._closing = True
-        self._commands.put(None)
-        if self.models is not None:
-            for model in self.models.each():
-                model.interrupt()
-        if self._thread.is_alive():
-            self._thread.join(seconds)
-        return not self._thread.is_alive()
-
-    def _run(self) -> None:
-        """The thread, from loading the models to closing them."""
-        try:
-            models = self._load()
-        except DecodingError as error:
-            self._fail(str(error))
+    def _note(self, turn: Turn, outcome: Outcome, seconds: float) -> None:
+        """Answer a round that was read to its end; one that was not waits again."""
+        round_, text = turn.round, turn.text
+        failed = isinstance(outcome, DecodingError)
+        self._served[turn.user] = self._steps
+        text.used = self._clock()
+        text.read += turn.size
+        if round_.verify is None:
+            if failed or not text.rest:
+                text.ahead = None
             return
-        except Exception as error:  # noqa: BLE001 - logged by type; the server ends
-            log_fault("loading the models")
-            self._fail(f"the models could not be loaded ({type(error).__name__})")
+        self._waiting.remove(text)  # others have their turn first
+        self._waiting.append(text)
+        if turn.is_part and not failed:
             return
-        self.models = models
-        scheduler = Scheduler(models)
+        result: Result
         try:
-            while self._take_commands(scheduler, models.unload_seconds):
-                scheduler.step()
-        except Exception:  # noqa: BLE001 - logged by type; the server ends
-            # Not even clearing the caches worked: the server must start anew.
-            log_fault("the engine thread")
-            self._fail("the engine failed and cannot go on")
-        while not self._commands.empty():
-            # Nobody will verify these rounds any more, but each is to be answered.
-            command = self._commands.get()
-            if isinstance(command, Round):
-                scheduler.add(command)
-        scheduler.close(StoppingError("the server is stopping"))
-        for model in models.each():
-            model.close()
+            if isinstance(outcome, DecodingError):
+                raise outcome
+            result = replace(round_.verify(*outcome), seconds=seconds)
+            check_verdict(result)
+        except Exception as error:  # noqa: BLE001 - the thread must go on
+            result = _known(error)
+            text.failed = round_
+        else:
+            if result.accepted < round_.whole:
+                text.epoch = round_.key[0], round_.key[1] + 1
+        self._finish(text, [round_], result)
+        self._drop_stale(text)
+        text.answered = text.used
 
-    def _fail(self, why: str) -> None:
-        self.failure = why
-        self._tell_failure()
+    def _drop_stale(self, text: Text) -> None:
+        stale = [round_ for round_ in text.rounds if text.is_stale(round_)]
+        self._finish(text, stale, StaleBlockError("the block follows a refusal"))
 
-    def _take_commands(
-        self, scheduler: Scheduler, unload_seconds: float | None
-    ) -> bool:
-        """Take every command that waits; while a step would do nothing, wait for one,
-        or until a step would do something; False at the end. The models rest when no
-        command has come for `unload_seconds`."""
-        while not self._closing:
-            pause = scheduler.pause()
-            rests = pause is None
-            if pause is None and unload_seconds is not None:
-                pause = max(unload_seconds, _REST_SECONDS)
-            try:
-                command = self._commands.get(block=pause != 0.0, timeout=pause)
-            except queue.Empty:
-                if rests and scheduler.may_rest:
-                    scheduler.rest()
-                return True
-            if isinstance(command, Round):
-                scheduler.add(command)
-            elif command is not None:
-                scheduler.release(command)
-        return False
+    def _finish(self, text: Text, rounds: Iterable[Round], result: Result) -> None:
+        for round_ in list(rounds):
+            text.rounds.remove(round_)
+            if not text.rounds:
+                self._waiting.remove(text)
+            round_.done(result)
 
 
-def _call_in(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
-    """Call something on an event loop from another thread, while the loop is there."""
-    if not loop.is_closed():
-        loop.call_soon_threadsafe(call)
+def first_of(blocks: Sequence[Turn], most: float) -> list[Turn]:
+    """The first blocks, as many as have `most` tokens and `ROWS` rows; one at least."""
+    rows = size = count = 0
+    for turn in blocks:
+        rows += turn.round.rows
+        size += turn.size
+        if count and (rows > ROWS or size > most):
+            break
+        count += 1
+    return list(blocks[:count])
 
 
 def _known(error: Exception) -> DecodingError:
-    """An error fit to be told; what was not expected is logged by type and place."""
+    """An error whose words may travel; others are logged by type and place."""
     if isinstance(error, DecodingError) and not isinstance(error, MessageError):
         return error
     log_fault("a round")

@@ -6,8 +6,8 @@ import random
 import numpy as np
 import pytest
 
-from cloud_api.engine.loading import load_models
 from cloud_api.engine.models import ModelOptions
+from cloud_api.engine.thread import load_models
 from cloud_api.session import Session
 from decoding_core.messages import DraftBlock, OpenSession, Terms, digest
 from decoding_core.verifier import EngineVerifier, role_of

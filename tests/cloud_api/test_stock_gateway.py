@@ -7,8 +7,8 @@ import pytest
 from click.testing import CliRunner
 
 from cloud_api.cli import main
-from cloud_api.engine.loading import load_models
 from cloud_api.engine.models import ModelOptions, StockAddress
+from cloud_api.engine.thread import load_models
 from decoding_core.errors import CloudBusyError, CloudUnreachableError
 from decoding_core.messages import Kind, OpenSession
 from decoding_core.settings import MethodSettings

@@ -5,8 +5,8 @@ from typing import ClassVar
 
 import pytest
 
-from cloud_api.engine.loading import load_models
 from cloud_api.engine.models import LoadProgress, ModelOptions
+from cloud_api.engine.thread import load_models
 from decoding_core.errors import VocabularyMismatchError
 from models.running import loading
 from models.running import machine as threads

@@ -67,7 +67,7 @@ class Device:
             drafted = [choose.randrange(1 << 30) for _ in range(self.drafted)]
             ids, rows = (*text, *drafted), self.drafted
             block = Round(name, ids, rows, False, lambda *_: Verdict(0, 0, 0, ()))
-            block.user, block.device = self.user, self.device
+            block.party = self.user, self.device
             yield block, number
             text += drafted[: self.kept]
 
@@ -77,18 +77,19 @@ class Household:
     to what happens next."""
 
     def __init__(self, slots, devices):
-        self.now = 0.0
+        self.jumped = 0.0
         self.model = CountingModel(slots)
-        self.scheduler = Scheduler(Models(self.model), lambda: self.now, self.measure)
+        self.scheduler = Scheduler(Models(self.model), lambda: self.now)
         self.devices = devices
         self.answers = [0] * len(devices)
         self.times = [[] for _ in devices]
         """How long each block of each device took."""
         self.ended = []
 
-    def measure(self):
-        """The time that the model has taken."""
-        return SECONDS_A_TOKEN * (self.model.count + self.model.passes)
+    @property
+    def now(self):
+        """The time that the model has taken, and that nothing happened."""
+        return SECONDS_A_TOKEN * (self.model.count + self.model.passes) + self.jumped
 
     @property
     def waits(self):
@@ -100,7 +101,7 @@ class Household:
         choose = random.Random(device.seed)
         text = tuple(choose.randrange(1 << 30) for _ in range(device.prompt))
         ahead = Round(str(n), text[:-1], 0, False)
-        ahead.user, ahead.device = device.user, device.device
+        ahead.party = device.user, device.device
         self.scheduler.add(ahead)
 
     def write(self, until=None):
@@ -129,15 +130,16 @@ class Household:
                 self.scheduler.add(found[0])
             pause = self.scheduler.pause()
             if pause == 0.0:
-                before = self.measure()
+                before = self.now
                 self.scheduler.step()
-                self.now += max(SECONDS_A_TOKEN, self.measure() - before)
+                if self.now == before:
+                    self.jumped += SECONDS_A_TOKEN
             else:
                 moments = [at for at, _ in arrivals[:1]]
                 moments += [] if pause is None else [self.now + pause]
                 if not moments:
                     break
-                self.now = max(self.now, min(moments))
+                self.jumped += max(0.0, min(moments) - self.now)
             for n, at, result in answered:
                 assert isinstance(result, Verdict)
                 self.answers[n] += 1
@@ -341,7 +343,7 @@ def bounded(budget, devices, slots=8):
     home = Household(slots, devices)
     home.model = BoundedModel(slots, budget)
     models = Models(home.model, kv_tokens=budget)
-    home.scheduler = Scheduler(models, lambda: home.now, home.measure)
+    home.scheduler = Scheduler(models, lambda: home.now)
     return home, models
 
 
@@ -369,23 +371,24 @@ def test_the_longest_unused_text_of_who_has_the_most_leaves():
     scheduler = home.scheduler
 
     def write(name, user, tokens):
-        home.now += 1
+        home.jumped += 1
         block = Round(name, tuple(range(tokens)), 1, False, lambda *_: DONE)
-        block.user = user
+        block.party = user, ""
         scheduler.add(block)
         while scheduler.pause() == 0.0:
             scheduler.step()
 
-    for name, user in (("first", "ana"), ("second", "ana"), ("third", "ben")):
-        write(name, user, 200)
+    write("first", "ana", 220)
+    write("second", "ana", 260)
+    write("third", "ben", 200)
     write("fourth", "ben", 250)  # fits
     assert models.counts.evictions == {}
-    write("third", "ben", 300)  # 256 more than there are
+    write("third", "ben", 300)  # six more than there are
     assert models.counts.evictions == {"budget": 1}
-    assert scheduler._pool.held("first") is None
-    assert scheduler._pool.held("second") is not None
+    assert not scheduler._texts["first"].slot
+    assert scheduler._texts["second"].slot
     read = home.model.count
     write("fourth", "ben", 251)
     assert home.model.count == read + 2  # the one before it too
-    write("first", "ana", 201)
-    assert models.counts.reread == 200
+    write("first", "ana", 221)
+    assert models.counts.reread == 220

@@ -11,11 +11,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 from cloud_api.engine import stock_client, stock_server
-from cloud_api.engine.loading import load_models
 from cloud_api.engine.models import ModelOptions, StockAddress
 from cloud_api.engine.stock_client import StockClient, StockServerError, checked_url
 from cloud_api.engine.stock_models import check_names, check_role, read_names
 from cloud_api.engine.stock_server import StockEngine, StockModel
+from cloud_api.engine.thread import load_models
 from decoding_core.errors import (
     CloudBusyError,
     ContextFullError,

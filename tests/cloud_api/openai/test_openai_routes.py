@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from cloud_api import openai as writing
-from cloud_api.engine.loading import load_models
 from cloud_api.engine.models import ModelOptions
+from cloud_api.engine.thread import load_models
 from decoding_core.messages import Verdict
 from decoding_core.protocols import Reading
 from decoding_core.sampling import likeliest
