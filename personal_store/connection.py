@@ -182,9 +182,8 @@ def create_tables(db: Database) -> None:
             for statement in tables.strip().split(";\n"):
                 db.execute(statement)
             db.execute(
-                "INSERT INTO state VALUES ('store', ?), ('changes', '0'), "
-                "('keep_raw', '1'), ('untidy', '0'), ('received_upto', '0')",
-                [secrets.token_hex(8)],
+                "INSERT INTO state VALUES ('keep_raw', '1'), ('untidy', '0'), "
+                "('received_upto', '0')"
             )
             db.execute("INSERT INTO tombstone_key(secret) VALUES (?)", [new_secret()])
         db.execute(f"PRAGMA user_version = {SCHEMA}")

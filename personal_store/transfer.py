@@ -193,8 +193,6 @@ def merge(db: Database, path: Path, other: Path) -> Merged:
         mine = {row[0] for row in db.execute("SELECT address FROM main.identity")}
         strangers = {row[0] for row in db.execute("SELECT address FROM main.stranger")}
         judge(db, sorted(mine | strangers))
-        if new or changed or gone or people:
-            tables.count_change(db)
     if gone:
         tidy(db, path)
     stayed = set(new) - set(gone)
@@ -221,7 +219,6 @@ def restore(db: Database, path: Path, backup: Path) -> int:
         gone = forgotten_among(db)
         take_out(db, gone)
         tables.rebuild(db)
-        tables.count_change(db)
     tidy(db, path)
     return len(gone)
 

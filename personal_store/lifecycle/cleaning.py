@@ -32,7 +32,6 @@ from personal_store.search.index import Index
 from personal_store.search.tables import (
     MINE,
     RECEIVED,
-    count_change,
     received_upto,
     refresh,
     refresh_in,
@@ -182,8 +181,6 @@ def _rewrite(
                 one for one in ids[at : at + BATCH] if _again(db, one, from_bodies)
             ]
             refresh(db, batch)
-            if batch:
-                count_change(db)
         changed += len(batch)
         if progress is not None:
             progress(min(at + BATCH, len(ids)), len(ids))

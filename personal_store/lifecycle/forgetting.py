@@ -113,11 +113,10 @@ def forget_everything(
         tables.empty(db)
         for table in (*reversed(CONTENT), "tombstone", "tombstone_key"):
             db.execute(f'DELETE FROM "{table}"')  # noqa: S608
-        kept = ("store", "changes", "keep_raw", "untidy", "received_upto")
+        kept = ("keep_raw", "untidy", "received_upto")
         db.execute(f"DELETE FROM state WHERE name NOT IN {kept}")  # noqa: S608
         db.execute("INSERT INTO tombstone_key(secret) VALUES (?)", [new_secret()])
-        tables.count_change(db)
-    tables.set_state(db, "untidy", 1)
+        _note_traces(db)
     shred(backup_path(path))
     return tidy(db, path, progress)
 
@@ -151,8 +150,7 @@ def take_out(db: Database, ids: Sequence[int]) -> None:
         if row.fetchone() is None:  # nothing is left of it, so it is forgotten as well
             db.execute("DELETE FROM import_run WHERE source_id = ?", [source_id])
             db.execute("DELETE FROM source WHERE id = ?", [source_id])
-    tables.count_change(db)
-    tables.set_state(db, "untidy", 1)
+    _note_traces(db)
 
 
 def tidy(db: Database, path: Path, progress: ProgressCallback | None = None) -> Proof:
@@ -162,12 +160,12 @@ def tidy(db: Database, path: Path, progress: ProgressCallback | None = None) -> 
     keeps the log from being emptied.
     """
     for _ in range(_TRIES):
-        changes = tables.state(db, "changes")
+        untidy = tables.state(db, "untidy")
         _overwrite(db, path)
         proof = prove(db, path, progress)
         if not proof.left:
             with immediate(db):
-                if tables.state(db, "changes") == changes:  # else more was forgotten
+                if tables.state(db, "untidy") == untidy:  # else more was forgotten
                     tables.set_state(db, "untidy", 0)
             _empty_log(db, path)
             break
@@ -230,4 +228,8 @@ def _set(db: Database, ids: Sequence[int], column: str, value: int | None) -> No
             [(value, record_id) for record_id in ids],
         )
         tables.refresh(db, ids)
-        tables.count_change(db)
+
+
+def _note_traces(db: Database) -> None:
+    """Count that something was deleted whose traces are left."""
+    db.execute("UPDATE state SET value = value + 1 WHERE name = 'untidy'")

@@ -16,7 +16,7 @@ from personal_store.lifecycle.writing import drop_bodies_of_others, twin_of
 from personal_store.mail.labels import is_sent
 from personal_store.mail.mail import address_in
 from personal_store.records import UNREAD, Author
-from personal_store.search.tables import MINE, count_change, drop, refresh
+from personal_store.search.tables import MINE, drop, refresh
 
 BY_OWNER = "told so"
 """The evidence of an address that the owner gave."""
@@ -93,7 +93,6 @@ def judge(db: Database, senders: Iterable[str]) -> int:
     if changed:
         refresh(db, changed)
         drop_bodies_of_others(db)
-        count_change(db)
     return len(changed)
 
 

@@ -34,7 +34,7 @@ from personal_store.records import (
     Skipped,
     fingerprint,
 )
-from personal_store.search.tables import MINE, count_change, refresh, set_state, state
+from personal_store.search.tables import MINE, refresh, set_state, state
 from personal_store.text.charset import storable
 from personal_store.text.tokens import normalised
 
@@ -210,8 +210,6 @@ class _Batch:
             self.bodies,
         )
         refresh(self.run.db, dict.fromkeys(self.changed))
-        if self.changed:
-            count_change(self.run.db)
 
     def _lacks_raw(self, record_id: int, cleaning: int) -> bool:
         """Whether a record has no raw body, and no newer rules have read its text."""

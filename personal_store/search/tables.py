@@ -147,11 +147,6 @@ def set_state(db: Database, name: str, value: int) -> None:
     db.execute("UPDATE state SET value = ? WHERE name = ?", [str(value), name])
 
 
-def count_change(db: Database) -> None:
-    """Count that the texts of the store changed."""
-    db.execute("UPDATE state SET value = value + 1 WHERE name = 'changes'")
-
-
 def received_upto(db: Database) -> int:
     """The number of the last record that the index of received texts has looked at."""
     return int(state(db, "received_upto"))
