@@ -14,6 +14,7 @@ from personal_store.errors import StoreError, StoreLockedError
 VARIABLE = "SPECSTEER_STORE_KEY"
 """Environment variable that holds the passphrase."""
 _SERVICE = "specsteer"
+_KEYRING = ("keyring", "keyring.errors")
 
 ask: Callable[[str], str] | None = None
 """Asks the person for a passphrase; set by a program that has a terminal."""
@@ -79,26 +80,24 @@ def pragma(key: str) -> str:
 def in_keyring(path: Path) -> str:
     """The key that the system's keyring holds for this store; empty if none."""
     try:
-        keyring = importlib.import_module("keyring")
-        return str(keyring.get_password(_SERVICE, str(path.resolve())) or "")
-    except (ImportError, RuntimeError):  # RuntimeError: keyring.errors.NoKeyringError
+        keyring, errors = map(importlib.import_module, _KEYRING)
+    except ImportError:
         return ""
-    except Exception as error:
-        if not _is_of_keyring(error):
-            raise
-        return ""  # locked, or refused by the person: there are other ways
+    try:
+        return str(keyring.get_password(_SERVICE, str(path.resolve())) or "")
+    except (errors.KeyringError, RuntimeError):
+        return ""  # none, locked, or refused by the person: there are other ways
 
 
 def put_in_keyring(path: Path, key: str) -> None:
     """Have the system's keyring hold the key; raises StoreError if it cannot."""
     try:
-        keyring = importlib.import_module("keyring")
-        keyring.set_password(_SERVICE, str(path.resolve()), key)
+        keyring, errors = map(importlib.import_module, _KEYRING)
     except ImportError as error:
         raise StoreError(_missing()) from error
-    except Exception as error:
-        if not (_is_of_keyring(error) or isinstance(error, RuntimeError)):
-            raise
+    try:
+        keyring.set_password(_SERVICE, str(path.resolve()), key)
+    except (errors.KeyringError, RuntimeError) as error:
         raise StoreError(
             "There is no keyring that could hold the key here: use a passphrase."
         ) from error
@@ -114,8 +113,3 @@ def forget_in_keyring(path: Path) -> None:
 
 def _missing() -> str:
     return f"An encrypted store needs more libraries: {how_to_add('encryption')}"
-
-
-def _is_of_keyring(error: Exception) -> bool:
-    errors = importlib.import_module("keyring.errors")
-    return isinstance(error, errors.KeyringError)

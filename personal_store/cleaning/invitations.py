@@ -37,13 +37,7 @@ _LABELLED = re.compile(
 _ID = re.compile(r"[^\d:：]{2,50}[:：]\s*(\d[\d \u00a0-]{7,16}\d)\s*#?\W*")
 _TOKEN = re.compile(r"[^\d:：]{2,40}[:：]\s*[^\s:：/]{3,24}")
 _PASS = re.compile(
-    r"(?:[^\d:：]{0,30}\W)?(?:passcode|password|passwort|kenncode|kennwort|kennung|pin"
-    r"|zugangscode|code secret|code d['’]accès|mot de passe|contraseña|clave|senha"
-    r"|código(?: de acces+o)?|palavra-passe|codice(?: di accesso)?|toegangscode"
-    r"|wachtwoord|lösenord|adgangskode|passord|salasana|tunnuskoodi|kod dostępu|hasło"
-    r"|heslo|přístupový kód|jelszó|parolă|cod de acces|şifre|parola|geçiş kodu|пароль"
-    r"|код доступа?|κωδικός(?: πρόσβασης)?|密[码碼]|パス(?:コード|ワード)|암호|비밀번호"
-    r"|رمز المرور|كلمة المرور|סיסמה|קוד גישה|mật khẩu|mật mã|kode sandi|kata sandi)"
+    rf"(?:[^\d:：]{{0,30}}\W)?(?:{phrases.PASSCODE})"
     r"(?: \([^()]{1,30}\))?\s?[:：]\s*\S{3,24}(?: \([^()]{1,60}\))?\W*"
 )
 _NUMBER = r"\(?\w{0,3}\)?\s?\+\d[\d ().-]{6,}"
@@ -62,12 +56,7 @@ _SERVICE = re.compile(
     r"microsoft teams|zoom|webex|google meet|google (?:calendar|kalender|agenda)"
     r"|gotomeeting|jitsi|skype|teams[- ](?:meeting|besprechung|vergadering|møte)"
 )
-_ASKED = re.compile(
-    r"inviting you|invited you|you (?:have|are) been invited|lädt|eingeladen|einladung"
-    r"|vous invite|invitation|le está invitando|te invit|invitación|invitando|convid"
-    r"|nodigt|uitnodiging|zaprasza|приглаша|запрошу|bjuder|inviterer|kutsuu|zve |pozýva"
-    r"|meghív|invită|προσκαλ|davet|招待|邀请|邀請|초대|מזמין|يدعو|mời|mengundang"
-)
+_ASKED = re.compile(phrases.INVITED)
 _ASKED_FOR = re.compile(
     r"please join my meeting from your|you have been invited to the following event"
 )
@@ -78,25 +67,10 @@ _CALENDAR_END = re.compile(
 """Begins what Google Calendar writes below an invitation."""
 _TIMES = re.compile(
     r".*\d (?:⋅|·) ?\d.*|.*(?:time|zeit|heure|hora|ora|tijd|tid|время)\b.* - .*|"
-    r"(?:topic|time|when|where|date|thema|uhrzeit|zeit|wann|wo|sujet|heure|quand|où"
-    r"|tema|hora|fecha|cuándo|dónde|argomento|ora|quando|dove|onderwerp|tijd|wanneer"
-    r"|waar|ämne|tid|emne|aihe|aika|temat|czas|téma|čas|тема|время|час|когда|где|konu"
-    r"|zaman|時間|トピック|主题|主題|时间|주제|시간|موضوع|נושא|chủ đề|calendar|who"
-    r"|organizer|location|ort|lieu|lugar)\s?[:：]\s.*"
+    rf"(?:{phrases.MEETING_LABELS})\s?[:：]\s.*"
 )
-_CLOSING = re.compile(
-    r"(?:learn more|need help|meeting options|for organi[sz]ers|reset (?:dial-in )?pin"
-    r"|please do not (?:edit|delete|change)|one tap mobile|dial (?:in )?by"
-    r"|view all guest"
-    r"|globale? \w+|weitere infos|hilfe|besprechungsoptionen|en savoir plus"
-    r"|options de (?:la )?réunion|más información|opciones de|ulteriori informazioni"
-    r"|opzioni|meer info|vergaderingsopties|saiba mais|opções)\b.{0,60}"
-)
-_OURS = re.compile(
-    rf"(?<!\w)(?:{phrases.FIRST_PERSON}|we|us|our|let['’]s|wir|uns\w*|nous|notre|nos"
-    r"|nosotros|nuestr\w+|noi|nostr\w+|nós|noss\w+|wij|ons|onze|vi|oss|vår\w*|мы|нам"
-    r"|наш\w*|ми|my|nasz\w*)(?!\w)"
-)
+_CLOSING = re.compile(rf"(?:{phrases.MEETING_LINKS})\b.{{0,60}}")
+_OURS = re.compile(rf"(?<!\w)(?:{phrases.FIRST_PERSON}|{phrases.WE})(?!\w)")
 _I = re.compile(r"(?<!\w)I(?!\w)")
 _SIGN_OFF = re.compile(rf"[\s*_]*(?:{phrases.SIGN_OFF})(?!\w)\W{{0,3}}.{{0,30}}")
 _GAP = 7

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from html import unescape
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -492,12 +491,8 @@ def _text(html: str) -> str:
 
 
 def _breaks(gap: re.Match[str]) -> str:
-    return _seen_breaks(gap.group().replace(" ", "").replace("\t", ""))
-
-
-@lru_cache(maxsize=256)
-def _seen_breaks(run: str) -> str:
     """The line breaks between two texts: of several blocks that end, one is seen."""
+    run = gap.group().replace(" ", "").replace("\t", "")
     count = run.count(_BREAK)
     if (_BLOCK in run or _PARAGRAPH in run) and not run.startswith(_BREAK):
         count += 1

@@ -208,9 +208,7 @@ def _was_wrapped(lines: list[str], index: int, end: int) -> bool:
 
 def _may_end(line: str) -> bool:
     line = line.rstrip()
-    if len(line) < LONGEST and _COLON_AT_END.search(line):
-        return True
-    if line.endswith(">"):
+    if line.endswith(">") or (len(line) < LONGEST and _COLON_AT_END.search(line)):
         return True
     mail = "@" in line and MAIL.search(line) is not None
     dated = DATE.search(line) is not None
@@ -279,8 +277,7 @@ def is_sure(lines: list[str], end: int, width: int) -> bool:
         return not _PROSE.search(line) and len(line.split()) < _MANY_WORDS
     if alone and mail and wrote and "<" in line and not _PROSE.search(line):
         return True
-    alone = alone and not after.strip()
-    if not alone or _PROSE.search(line):
+    if not alone or after.strip() or _PROSE.search(line):
         return False
     return bool((mail and (wrote or dated)) or (wrote and dated and timed))
 
@@ -390,12 +387,13 @@ def _starts_foreign_tail(lines: list[str], index: int) -> bool:
     bar = _BAR.match(line)
     if bar:
         return _is_foreign_bar(lines, index, bar.group(1))
-    if "---" in line and _starts_open_bar(lines, index):
-        return True
-    if "---" in line and "</div>" in line:  # an app that sends its HTML as plain text
-        return _starts_open_bar([_TAGS.sub(" ", line).strip()], 0)
-    if "---" in line and _NOTES.match(line):
-        return True
+    if "---" in line:
+        if _starts_open_bar(lines, index):
+            return True
+        if "</div>" in line:  # an app that sends its HTML as plain text
+            return _starts_open_bar([_TAGS.sub(" ", line).strip()], 0)
+        if _NOTES.match(line):
+            return True
     if len(line) < 90 and line[-1:] in ":：" and _BEGIN.match(line):
         said = line.lstrip().startswith("begin forwarded")
         return said or _headers_below(lines, index + 1) >= 2
@@ -526,18 +524,13 @@ def drop_quotes(lines: list[str], is_tagline: Callable[[str], bool]) -> list[str
     text = "\n".join(lines)
     # Lines that hold something without which no rule matches. One search of the whole
     # text, and `in` for each line, take a tenth of a pattern.
-    hinted: set[int] = set()
-    for hint in _HINTS:
-        if hint in text:
-            hinted.update([i for i, line in enumerate(lines) if hint in line])
+    hints = [hint for hint in _HINTS if hint in text]
+    hinted = {i for hint in hints for i, line in enumerate(lines) if hint in line}
     if "wrote" in text:
         hinted.update([i for i, line in enumerate(lines) if _VERB.search(line)])
     if not hinted:
         return lines
-    if text.isascii():
-        bare = [x if x[:1] == ">" else x[:LONGEST].lower() for x in lines]
-    else:
-        bare = [line if line[:1] == ">" else bare_line(line) for line in lines]
+    bare = [line if line[:1] == ">" else bare_line(line) for line in lines]
     kept: list[int] = []
     soft = False  # whether indented lines are known to be quotes
     forwarded = False  # whether marked lines are: nobody answers between those

@@ -209,7 +209,6 @@ def is_tagline(line: str) -> bool:
     return _names_device(line) or ("yahoo" in line and bool(_SLOGAN.match(line)))
 
 
-@lru_cache(maxsize=1_024)  # a mail is read until nothing changes: at least twice
 def _names_device(line: str) -> bool:
     """Whether a verb without a subject and a device are all that a line holds.
 

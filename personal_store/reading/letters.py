@@ -12,6 +12,7 @@ import zlib
 from dataclasses import dataclass, replace
 from itertools import chain
 
+from personal_store.cleaning import phrases
 from personal_store.cleaning.cleaning import MAX_TEXT, VERSION, clean_mail
 from personal_store.cleaning.markup import MAX_HTML
 from personal_store.mail.labels import is_sent, split_labels, unwanted
@@ -61,16 +62,8 @@ _PRECEDENCE = ("precedence", "x-precedence", "preference")
 _REPLY = ("auto_reply", "auto-reply")
 _NO = ("", "no", "false", "0")
 _AUTOMATIC_SUBJECT = re.compile(
-    r"\s*(?:automatic reply|auto(?:matic)? ?response|autoreply|automatische antwort"
-    r"|abwesenheitsnotiz|réponse automatique|respuesta automática"
-    r"|risposta automatica|resposta automática|automatisch antwoord|autosvar"
-    r"|automatisk svar|automaattinen vastaus|automatyczna odpowiedź"
-    r"|automatická odpov[eě]ď|automatikus válasz|răspuns automat|otomatik yanıt"
-    r"|автоматический ответ|автоматична відповідь|αυτόματη απάντηση|自動応答|自動回覆"
-    r"|自动答复|자동 회신|מענה אוטומטי|رد تلقائي)\s*[:：]",
-    re.IGNORECASE,
+    rf"\s*(?:{phrases.AUTOMATIC_REPLY})\s*[:：]", re.IGNORECASE
 )
-"""Before the subject of the answered message, as Exchange puts it."""
 _MESSAGE_ID = re.compile(r"<[^<>\s]+>|[^<>\s]+@[^<>\s]+")
 
 _LEVEL = 3

@@ -17,7 +17,7 @@ import re
 import sqlite3
 import weakref
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -159,17 +159,12 @@ class Index:
             ":memory:", isolation_level=None, check_same_thread=False
         )
         connection.executescript(_IN_MEMORY + OWN_TEXTS.schema())
-        connection.executemany(
-            "INSERT INTO record VALUES (?, ?, ?, ?, ?)",
-            [
-                (e.id, e.kind, e.recipient, e.recipient_address, e.sent_at)
-                for e in entries
-            ],
-        )
         db = Database(connection, execute_plugins=False)
         changes = Changes(db, OWN_TEXTS)
-        for entry in entries:
-            changes.add(entry.id, entry.terms)
+        for e in entries:
+            row = [e.id, e.kind, e.recipient, e.recipient_address, e.sent_at]
+            db.execute("INSERT INTO record VALUES (?, ?, ?, ?, ?)", row)
+            changes.add(e.id, e.terms)
         changes.write()
         index = cls(db, OWN_TEXTS)
         weakref.finalize(index, connection.close)
@@ -343,16 +338,14 @@ def _judged(entry: Entry, bm25: float, unit: float, wanted: Wanted, newest: int)
 
 
 def _distinct(
-    pairs: Sequence[tuple[Hit, Entry]], limit: int
-) -> list[tuple[Hit, Entry]]:
+    pairs: Iterable[tuple[Hit, Entry]], limit: int
+) -> Iterator[tuple[Hit, Entry]]:
     """The first hits that do not say nearly the same as a better one."""
-    chosen: list[tuple[Hit, Entry]] = []
     seen: list[Shingles] = []
     for hit, entry in pairs:
-        if len(chosen) >= limit:
-            break
+        if len(seen) >= limit:
+            return
         words = shingles(entry.terms)
         if all(overlap(words, other) < SAME_TEXT for other in seen):
-            chosen.append((hit, entry))
             seen.append(words)
-    return chosen
+            yield hit, entry

@@ -37,15 +37,14 @@ BY_OTHERS = f"NOT {MINE} AND {_PRESENT}"
 RECEIVED_TEXT = f"{BY_OTHERS} AND body <> ''"
 """SQL that holds for texts of others that can be searched, once they are cleaned."""
 
-_BLOCK_BITS = 12
-_BLOCK = 1 << _BLOCK_BITS
+_BLOCK = 1 << 12
 _LENGTH = np.dtype("<u4")
 _POSTING = np.dtype([("place", "<u2"), ("count", "<u2")])
 _PACK = struct.Struct("<HH").pack
 _SIZE = _POSTING.itemsize
 _HIGHEST_COUNT = 0xFFFF
-_PORTION = 100_000
-"""Bytes of postings that are read together, so that memory stays small."""
+_PORTION = 32
+"""Blocks of postings that are read together, so that memory stays small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,18 +186,12 @@ def unexplained(
             f"SELECT term, sum(length(postings)) / {_SIZE} FROM {texts.name}_posting "  # noqa: S608
             "GROUP BY term"
         )
+        if dict(counts.fetchall()) != held:
+            wrong.append(f"{texts.name}_posting does not fit the texts")
         every = read_lengths(db, texts)
         ids = np.flatnonzero(every)
-        fits = {
-            "posting": dict(counts.fetchall()) == held,
-            "length": dict(zip(ids.tolist(), every[ids].tolist(), strict=True))
-            == lengths,
-        }
-        wrong += [
-            f"{texts.name}_{table} does not fit the texts"
-            for table, right in fits.items()
-            if not right
-        ]
+        if dict(zip(ids.tolist(), every[ids].tolist(), strict=True)) != lengths:
+            wrong.append(f"{texts.name}_length does not fit the texts")
     return wrong
 
 
@@ -315,22 +308,8 @@ def read_postings(
         f"SELECT block, postings FROM {texts.name}_posting WHERE term = ?",  # noqa: S608
         [term],
     )
-    blocks: list[tuple[int, bytes]] = []
-    room = _PORTION
-    for block, postings in rows:
-        blocks.append((block, postings))
-        room -= len(postings)
-        if room <= 0:
-            yield _unpacked(blocks)
-            blocks, room = [], _PORTION
-    if blocks:
-        yield _unpacked(blocks)
-
-
-def _unpacked(
-    blocks: Sequence[tuple[int, bytes]],
-) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    raw = np.frombuffer(b"".join(postings for _, postings in blocks), _POSTING)
-    first = np.array([block << _BLOCK_BITS for block, _ in blocks], np.int64)
-    ids = np.repeat(first, [len(postings) // _SIZE for _, postings in blocks])
-    return ids + raw["place"], raw["count"].astype(np.float32)
+    while blocks := rows.fetchmany(_PORTION):
+        raw = np.frombuffer(b"".join(postings for _, postings in blocks), _POSTING)
+        first = np.array([block * _BLOCK for block, _ in blocks], np.int64)
+        ids = np.repeat(first, [len(postings) // _SIZE for _, postings in blocks])
+        yield ids + raw["place"], raw["count"].astype(np.float32)

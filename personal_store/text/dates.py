@@ -2,26 +2,14 @@
 
 import calendar
 import re
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
+_DAYS = ("%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y")
 _FORMATS = (
-    "%Y/%m/%d",
-    "%Y/%m/%d %H:%M:%S",
-    "%Y/%m/%d %H:%M",
-    "%d.%m.%Y",
-    "%d.%m.%Y %H:%M",
-    "%d.%m.%Y %H:%M:%S",
-    "%m/%d/%Y",
-    "%m/%d/%Y %H:%M",
-    "%m/%d/%Y %H:%M:%S",
-    "%d %b %Y",
-    "%d %B %Y",
-    "%b %d, %Y",
-    "%B %d, %Y",
-    "%a %b %d %H:%M:%S %z %Y",
-    "%a, %d %b %Y %H:%M:%S %z",
+    *(day + time for day in _DAYS for time in ("", " %H:%M", " %H:%M:%S")),
+    *("%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y"),
+    *("%a %b %d %H:%M:%S %z %Y", "%a, %d %b %Y %H:%M:%S %z"),
 )
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _LONGEST_NUMBER = 40
@@ -45,16 +33,14 @@ def parse_date(value: Any) -> int | None:
             number /= 1000
         return int(number) if number >= 0 else None
     text = text.removesuffix("UTC").strip()
-    for read in (datetime.fromisoformat, *map(_reader, _FORMATS)):
+    for form in ("", *_FORMATS):
         try:
-            moment = read(text)
+            moment = (
+                datetime.strptime(text, form) if form else datetime.fromisoformat(text)
+            )
         except ValueError:
             continue
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=UTC)
         return int(moment.timestamp()) if moment.year in _YEARS else None
     return None
-
-
-def _reader(pattern: str) -> Callable[[str], datetime]:
-    return lambda text: datetime.strptime(text, pattern)
