@@ -21,10 +21,10 @@ from cloud_api.people import (
     Device,
     People,
     check_name,
+    holder,
     insert_device,
     known_user,
     revoke_device,
-    rows_of_devices,
     scopes_of,
     words_of,
 )
@@ -94,7 +94,7 @@ def offer(
                own_certificate, expires) VALUES (?, ?, ?, ?, ?, ?, ?)""",
             (user_id, name, words, token_expires, secret, by_certificate, expires),
         )
-        before = _holder(connection, user_id, name)
+        before = holder(connection, user_id, name)
         return Code(int(done.lastrowid or 0), secret), before
 
 
@@ -177,14 +177,14 @@ def finish(people: People, exchange: str, proof: bytes) -> Paired:
             raise _refusal(connection, number, people.now)
         user_id, name, scopes, expires = used
         connection.execute("DELETE FROM exchange WHERE pairing_id = ?", (number,))
-        before = _holder(connection, user_id, name)
+        before = holder(connection, user_id, name)
         if before is not None:
             revoke_device(connection, before.id, people.now)
         known = scopes_of(scopes)
         insert_device(
             connection, token, user_id, name, known, "paired", people.now, expires
         )
-        device = _holder(connection, user_id, name)
+        device = holder(connection, user_id, name)
         assert device is not None
         return Paired(token, device.user, name, sorted(known))
 
@@ -224,13 +224,6 @@ def _refusal(
     return PairingRefusedError(
         words.format(number=number, tries=TRIES, another=_ANOTHER)
     )
-
-
-def _holder(connection: sqlite3.Connection, user_id: int, name: str) -> Device | None:
-    """The device of a user that has this name and is not revoked."""
-    where = "user_id = ? AND device.name = ? AND revoked IS NULL"
-    found = rows_of_devices(connection, where, (user_id, name))
-    return found[0][1] if found else None
 
 
 MOST_WAITING = 8

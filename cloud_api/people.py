@@ -177,12 +177,14 @@ class People:
         with self.writing() as connection:
             user_id = known_user(connection, name)
             devices = _select(connection, "user_id = ?", (user_id,))
-            for device in devices:
-                for table in ("retired_token", "refusal"):
-                    statement = f"DELETE FROM {table} WHERE device_id = ?"  # noqa: S608
-                    connection.execute(statement, (device.id,))
-            connection.execute("DELETE FROM device WHERE user_id = ?", (user_id,))
-            connection.execute("DELETE FROM user WHERE id = ?", (user_id,))
+            theirs = "(SELECT id FROM device WHERE user_id = ?)"
+            for statement in (
+                f"DELETE FROM retired_token WHERE device_id IN {theirs}",  # noqa: S608
+                f"DELETE FROM refusal WHERE device_id IN {theirs}",  # noqa: S608
+                "DELETE FROM device WHERE user_id = ?",
+                "DELETE FROM user WHERE id = ?",
+            ):
+                connection.execute(statement, (user_id,))
             if any(device.origin == "file" for device in devices):
                 # First the file: nothing remembers its token, so it would be let in.
                 (self.folder / TOKEN_FILE).unlink(missing_ok=True)
@@ -210,7 +212,7 @@ class People:
         token = make_token()
         with self.writing() as connection:
             user_id = known_user(connection, user)
-            if _select(connection, _TAKEN, (user, name)):
+            if holder(connection, user_id, name):
                 raise PeopleError(
                     f"{user} has a device '{name}' already: choose another name, or "
                     "give it another token with 'specsteer-cloud devices rotate'"
@@ -225,8 +227,8 @@ class People:
         check_name(new)
         with self.writing() as connection:
             device = _known_device(connection, name, user)
-            others = _select(connection, _TAKEN, (device.user, new))
-            if any(other.id != device.id for other in others):
+            other = holder(connection, known_user(connection, device.user), new)
+            if other is not None and other.id != device.id:
                 raise PeopleError(f"{device.user} has a device '{new}' already")
             connection.execute(
                 "UPDATE device SET name = ? WHERE id = ?", (new, device.id)
@@ -279,7 +281,7 @@ class People:
             user_id = _user_id(connection, OWNER_NAME)
             user_id = user_id or _insert_user(connection, OWNER_NAME, self.now)
             name, number = FILE_DEVICE, 1
-            while _select(connection, _TAKEN, (OWNER_NAME, name)):
+            while holder(connection, user_id, name):
                 number += 1
                 name = f"{FILE_DEVICE} {number}"
             device_id = insert_device(
@@ -302,11 +304,9 @@ class People:
 
     def listens(self, url: str, fingerprint: str) -> None:
         """Note where a server listens, and its certificate, for codes."""
+        noted = "INSERT OR REPLACE INTO listening VALUES (?, ?, ?)"
         with self.writing() as connection:
-            connection.execute(
-                "INSERT OR REPLACE INTO listening VALUES (?, ?, ?)",
-                (url, fingerprint, self.now),
-            )
+            connection.execute(noted, (url, fingerprint, self.now))
 
     def listens_no_more(self, url: str) -> None:
         """Note that a server has ended."""
@@ -372,9 +372,6 @@ def shown_time(seconds: int | None, never: str = "never") -> str:
     if seconds is None:
         return never
     return f"{datetime.fromtimestamp(seconds, UTC).astimezone():%Y-%m-%d %H:%M}"
-
-
-_TAKEN = "user.name = ? AND device.name = ? AND revoked IS NULL"
 
 
 def check_name(name: str) -> str:
@@ -456,6 +453,13 @@ def _insert_user(connection: sqlite3.Connection, name: str, now: int) -> int:
         "INSERT INTO user(name, created) VALUES (?, ?)", (name, now)
     )
     return int(done.lastrowid or 0)
+
+
+def holder(connection: sqlite3.Connection, user_id: int, name: str) -> Device | None:
+    """The device of a user that has this name and is not revoked."""
+    where = "user_id = ? AND device.name = ? AND revoked IS NULL"
+    found = _select(connection, where, (user_id, name))
+    return found[0] if found else None
 
 
 def known_user(connection: sqlite3.Connection, name: str) -> int:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import parse_qs
 
 from fastapi import APIRouter, Request
@@ -43,20 +43,28 @@ from decoding_core.messages import VERSION
 from decoding_core.protocols import BatchEngine
 
 
-@dataclass(frozen=True, slots=True)
-class ModelStatus:
+class ModelStatus(NamedTuple):
     """One of the models that verify."""
 
     role: str
     """`generalist` or `base`."""
-    name: str
-    loaded: bool
-    """Whether it is in memory now; one that rests is loaded at the next request."""
-    context_length: int
-    slots: int
-    loads: int
-    """How often it was loaded; 0 if another server runs it."""
+    model: BatchEngine | ServedModel
     counts: ReadingCounts
+
+    @property
+    def name(self) -> str:
+        """The name, on one line."""
+        return one_line(self.model.name)
+
+    @property
+    def loaded(self) -> bool:
+        """Whether it is in memory; one that rests is loaded at the next request."""
+        return getattr(self.model, "loaded", True)
+
+    @property
+    def loads(self) -> int:
+        """How often it was loaded; 0 if another server runs it."""
+        return getattr(self.model, "loads", 0)
 
 
 class ServerStatus:
@@ -69,11 +77,15 @@ class ServerStatus:
         if service.stopping.is_set():
             self.state = "stopping"
         self.progress: LoadProgress = state.progress
-        self.models = () if models is None else _models(models)
-        self.engine = EngineCounts() if models is None else models.counts
+        self.models: tuple[ModelStatus, ...] = ()
+        self.engine = EngineCounts()
         self.kv_tokens = 0
         """How many tokens the slots of a model may hold together; 0 before loading."""
         if models is not None:
+            self.engine = models.counts
+            counts = self.engine.generalist, self.engine.base
+            roles = "generalist", "base"
+            self.models = tuple(map(ModelStatus, roles, models.each(), counts))
             self.kv_tokens = models.kv_tokens or models.slots * models.context_length
         self.sessions = service.sessions_of_users()
         self.waiting = len(service.rounds.running)
@@ -90,25 +102,6 @@ class ServerStatus:
         self.started: float = state.started
         """When the server started, in seconds since 1970."""
         self.versions = _versions()
-
-
-def _models(models: Models) -> tuple[ModelStatus, ...]:
-    def described(
-        role: str, model: BatchEngine | ServedModel, counts: ReadingCounts
-    ) -> ModelStatus:
-        served = model if isinstance(model, ServedModel) else None
-        return ModelStatus(
-            role,
-            one_line(model.name),
-            served is None or served.loaded,
-            model.context_length,
-            model.slots,
-            0 if served is None else served.loads,
-            counts,
-        )
-
-    roles, counts = ("generalist", "base"), models.counts
-    return tuple(map(described, roles, models.each(), (counts.generalist, counts.base)))
 
 
 def _versions() -> dict[str, str]:

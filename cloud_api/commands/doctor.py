@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import shlex
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -32,10 +32,30 @@ _GIGABYTE = 1e9
 @click.command("doctor", cls=Command)
 def command() -> None:
     """Check that this machine can run the server; exit status 1 if not."""
-    sound = True
+    options: dict[str, Any] = {}
+    wanted: list[ModelOptions] = []
 
-    def say(name: str, check: Callable[[], str]) -> None:
-        nonlocal sound
+    def settings() -> str:
+        options.update(serve.make_context("serve", []).params)
+        wanted.append(models_wanted(options))
+        return f"those of {state_folder()}"
+
+    running = f"{version('specsteer')}, Python {platform.python_version()}"
+    checks: dict[str, Callable[[], str]] = {
+        "version": lambda: running,
+        "settings": settings,
+        "folder": _folder,
+        "models": lambda: _models(wanted[0]),
+        "memory": lambda: _memory(wanted[0]),
+        "port": lambda: _port(options["host"], options["port"]),
+        "certificate": lambda: _certificate(
+            options["tls_certificate"], options["tls_key"]
+        ),
+    }
+    sound = True
+    for name, check in checks.items():
+        if name == "models" and not wanted:
+            break  # the settings do not say which
         try:
             words, works = check(), True
         except click.UsageError as error:
@@ -44,27 +64,6 @@ def command() -> None:
             words, works = str(error), False
         sound &= works
         click.echo(f"{'ok ' if works else 'BAD'}  {name:12}{one_line(words)}")
-
-    say(
-        "version", lambda: f"{version('specsteer')}, Python {platform.python_version()}"
-    )
-    options: Mapping[str, Any] = {}
-    wanted: ModelOptions | None = None
-
-    def settings() -> str:
-        nonlocal options, wanted
-        options = serve.make_context("serve", []).params
-        wanted = models_wanted(options)
-        return f"those of {state_folder()}"
-
-    say("settings", settings)
-    say("folder", _folder)
-    if wanted is not None:
-        models = wanted
-        say("models", lambda: _models(models))
-        say("memory", lambda: _memory(models))
-        say("port", lambda: _port(options))
-        say("certificate", lambda: _certificate(options))
     sys.exit(0 if sound else 1)
 
 
@@ -91,9 +90,9 @@ def _models(wanted: ModelOptions) -> str:
     if isinstance(wanted.generalist, StockAddress):
         return f"the large one is asked for at {wanted.generalist.url} at the start"
     large = describe(wanted.generalist)
-    told = f"{large.name} {large.quantisation}".strip()
+    said = f"{large.name} {large.quantisation}".strip()
     if not isinstance(wanted.base, Path):
-        return f"{told}; no base: devices run it themselves, with --base edge"
+        return f"{said}; no base: devices run it themselves, with --base edge"
     small = describe(wanted.base)
     if small.vocabulary_id != large.vocabulary_id:
         where = differing_token(token_names(large.path), token_names(small.path))
@@ -101,7 +100,7 @@ def _models(wanted: ModelOptions) -> str:
             f"{large.path} and {small.path} have different vocabularies: {where}; "
             "choose two models of one family"
         )
-    return f"{told}; base {small.name} {small.quantisation}".strip()
+    return f"{said}; base {small.name} {small.quantisation}".strip()
 
 
 def _memory(wanted: ModelOptions) -> str:
@@ -121,27 +120,24 @@ def _memory(wanted: ModelOptions) -> str:
         texts = f"texts of {length} tokens together"
     needed = sum(one.memory(length, slots) for one in found)
     machine = machine_memory()
-    told = (
+    said = (
         f"about {needed / _GIGABYTE:.1f} GB for {texts}; free now: "
         f"{machine.available / _GIGABYTE:.1f} GB of {machine.total / _GIGABYTE:.1f}"
     )
-    match machine.fit(needed):
-        case "too large":
-            raise ModelError(
-                f"{told}; choose a smaller model, or fewer --sessions, --context or "
-                "--kv-tokens"
-            )
-        case "tight":
-            return f"{told}; only without other programs that run now"
-        case _:
-            return told
+    fit = machine.fit(needed)
+    if fit == "too large":
+        raise ModelError(
+            f"{said}; choose a smaller model, or fewer --sessions, --context or "
+            "--kv-tokens"
+        )
+    tight = "; only without other programs that run now"
+    return said + (tight if fit == "tight" else "")
 
 
-def _port(options: Mapping[str, Any]) -> str:
+def _port(host: str, port: int) -> str:
     """Whether the server could listen; that one of ours holds the port is no fault."""
     from cloud_api import run
 
-    host, port = options["host"], options["port"]
     try:
         run.listen(host, port).close()
     except ServerError as error:
@@ -155,9 +151,8 @@ def _port(options: Mapping[str, Any]) -> str:
     return f"{port} on {host} is free"
 
 
-def _certificate(options: Mapping[str, Any]) -> str:
+def _certificate(given: Path | None, key: Path | None) -> str:
     """Whether the certificate of files can be shown, and for how long."""
-    given = options["tls_certificate"]
     if given is None:
         said = "the server's own, which devices take at pairing; it does not end"
         if not (state_folder() / PEOPLE_FILE).exists():  # a look makes none
@@ -170,7 +165,7 @@ def _certificate(options: Mapping[str, Any]) -> str:
 
     from cloud_api import admission
 
-    admission.context_of_files(given, options["tls_key"])
+    admission.context_of_files(given, key)
     text = given.read_text("utf-8", "replace")
     admission.fingerprint_of(text)  # raises for a file without one
     pem = text[text.find("-----BEGIN CERTIFICATE-----") :]
