@@ -1,4 +1,4 @@
-"""Who asks, by the token that it shows, and what it may ask."""
+"""Tokens: who shows one, and what it is good for."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from decoding_core.errors import InvalidSettingsError
 
 
 class Scope(StrEnum):
-    """What a token may be used for."""
+    """What a token is good for."""
 
     VERIFY = "verify"
     """To open sessions and have drafts verified."""
@@ -34,7 +34,7 @@ class Caller:
 
     user: str
     device: str
-    """Its id, not the name that a person gave it."""
+    """The id of the device, not its name."""
     scopes: frozenset[Scope]
 
 
@@ -43,15 +43,15 @@ OWNER = Caller("owner", "owner", frozenset(Scope))
 
 
 class Authority(Protocol):
-    """Knows the tokens of the household."""
+    """Decides which tokens are good."""
 
     def caller(self, token: str) -> Caller | None:
-        """Who shows this token; None: nobody that is known, or not any more."""
+        """The device whose token this is; None if it is unknown or has ended."""
         ...
 
     def refuse(self, token: str, place: str) -> float:
-        """Count a token that was shown in vain, from an address or network; for how
-        many seconds to leave it without an answer."""
+        """Count a wrong token from an address or network; by how many seconds to delay
+        the answer."""
         ...
 
 
@@ -62,12 +62,12 @@ class OneToken:
         self._token = token.encode()
 
     def caller(self, token: str) -> Caller | None:
-        """The owner, where the token is right; compared in constant time."""
+        """The owner, if the token is right; compared in constant time."""
         right = hmac.compare_digest(token.encode("utf-8"), self._token)
         return OWNER if right else None
 
     def refuse(self, token: str, place: str) -> float:  # noqa: ARG002
-        """Nobody is told of it, and nobody waits."""
+        """Count nothing, and delay nothing."""
         return 0.0
 
 
@@ -81,15 +81,15 @@ _CHECK_DIGITS = 6
 
 def make_token() -> str:
     """A new token: a prefix, by which secret scanners find it, 256 random bits, and
-    their checksum, by which a token that was copied badly is told from a wrong one.
+    their checksum, by which a secret scanner knows a token from other words.
     All but the prefix is base 62, so that a double click selects the whole."""
     random = "".join(secrets.choice(_DIGITS) for _ in range(_RANDOM_DIGITS))
     return PREFIX + random + _checksum(random)
 
 
 def digest_of(token: str) -> bytes:
-    """What is kept of a token: its SHA-256. A token is too long to be guessed, so a
-    slow hash would protect nothing more, and let anybody keep the server busy."""
+    """The SHA-256 of a token, which is kept in its place. A token is too long to be
+    guessed, so a slow hash would only let anybody keep the server busy."""
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
 
 
@@ -134,6 +134,6 @@ def stored_token(folder: Path) -> str:
 
 
 def shown_token(authorization: str) -> str:
-    """The token in the value of an Authorization header; empty where it holds none."""
+    """The token in the value of an Authorization header; empty if it holds none."""
     scheme, _, given = authorization.partition(" ")
     return given.strip() if scheme.lower() == "bearer" else ""

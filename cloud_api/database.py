@@ -44,8 +44,8 @@ SCHEMA = 2
 
 
 def open_database(folder: Path) -> sqlite3.Connection:
-    """A connection to the file in `folder`, which is created if it is absent. For any
-    thread, one at a time.
+    """A connection to the file in `folder`, which is created if it is absent; any
+    thread may use it, one at a time.
 
     Raises:
         PeopleError: it cannot be opened, is damaged, or has another schema.
@@ -74,10 +74,7 @@ def open_database(folder: Path) -> sqlite3.Connection:
 def connect(path: Path) -> sqlite3.Connection:
     """A connection to a file as it is; raises sqlite3.Error."""
     return sqlite3.connect(
-        path,
-        timeout=PATIENCE_SECONDS,
-        isolation_level=None,
-        check_same_thread=False,
+        path, timeout=PATIENCE_SECONDS, isolation_level=None, check_same_thread=False
     )
 
 
@@ -108,11 +105,6 @@ def explained(path: Path) -> Iterator[None]:
         else:
             why = _REASONS.get(code, str(error))
         raise PeopleError(f"{path} cannot be used: {why}") from error
-
-
-def version_of(connection: sqlite3.Connection) -> int:
-    """The schema of a file; 0 where it has none yet."""
-    return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
 def write_copy(connection: sqlite3.Connection, target: Path) -> None:
@@ -148,7 +140,8 @@ def _keep_log(connection: sqlite3.Connection) -> None:
 
 
 def _create_tables(connection: sqlite3.Connection, path: Path) -> None:
-    found = version_of(connection)
+    version = "PRAGMA user_version"
+    (found,) = connection.execute(version).fetchone()
     if found not in (0, SCHEMA):
         raise PeopleError(
             f"{path} has schema {found}, and this specsteer-cloud reads schema "
@@ -157,7 +150,7 @@ def _create_tables(connection: sqlite3.Connection, path: Path) -> None:
     if found == SCHEMA:
         return
     with transaction(connection):
-        if version_of(connection) == 0:  # no other process was faster
+        if connection.execute(version).fetchone() == (0,):  # nobody was faster
             for statement in _TABLES.strip().split(";\n"):
                 connection.execute(statement)
             connection.execute(

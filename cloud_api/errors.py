@@ -1,8 +1,5 @@
-"""What can go wrong in the service, and a log that neither shows content nor fills a
-disk.
-
-Exceptions are named, not quoted, and what repeats is counted.
-"""
+"""The errors of the service, and a log that neither shows content nor fills a disk:
+exceptions are named, not quoted, and repeated records are counted."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from decoding_core.foreign_text import escaped
 
 _OURS = "cloud_api"
 LINES = 5
-"""Records of one place in the code that are shown in one period."""
+"""How many records of one place in the code are shown in one period."""
 PERIOD_SECONDS = 60.0
 
 
@@ -30,7 +27,7 @@ class StoppingError(DecodingError):
 
 
 class StaleBlockError(DecodingError):
-    """A block that follows what is no part of the text: a refusal, a block that failed,
+    """A block whose place in the text is void, after a refusal, a failed block or
     another text. The service answers `resync`; the device no longer waits for it."""
 
 
@@ -60,8 +57,8 @@ class UnknownModelError(DecodingError):
 
 
 class PeopleError(DecodingError):
-    """Users, devices and codes: what was asked cannot be done. The command line says
-    why and what to do."""
+    """Users, devices or codes cannot be changed as asked. The command line says why and
+    what to do."""
 
 
 class PairingRefusedError(DecodingError):
@@ -101,10 +98,9 @@ def named(exc_info: Any) -> str:
 
 
 class SeldomFilter(logging.Filter):
-    """Shows a few records of each fault and each place in the code, then counts those
-    that follow until the period is over; the next one shown tells how many they were.
-
-    Strangers can make the server log, by bad requests or by using up its files.
+    """Shows a few records of each fault and each place in the code in a period, and
+    counts the rest: strangers can make the server log, by bad requests or by using up
+    its files. The next record that is shown says how many were not.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

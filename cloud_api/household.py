@@ -1,10 +1,9 @@
-"""The authority of a household's server: whose token it is, from memory.
+"""The authority of a household's server, which knows all tokens from memory.
 
-The file of the people is read when the server starts and whenever another process has
-changed it, which is looked for several times a second. So the answer to a request waits
-for no disk, and a token that is revoked is refused, and its streams are ended, within a
-second. What the server notes itself, when tokens were last used and how many were
-refused, is written now and then; where it cannot be, as the disk is full, it waits.
+The file of the people is read again whenever another process has changed it, which is
+looked for several times a second. So no request waits for the disk, and a revoked token
+is refused, and its streams are ended, within a second. When tokens were last used and
+how many were refused is written now and then, and kept while the disk is full.
 """
 
 from __future__ import annotations
@@ -28,25 +27,23 @@ NOTE_SECONDS = 2.0
 USE_SECONDS = 60
 """How exactly it is known when a token was last used."""
 _PLACES = 1024
-"""Places whose refused tokens are counted at once, for how long to keep them waiting;
-the one that was quiet for longest is forgotten."""
+"""How many places with wrong tokens are remembered; the longest quiet is forgotten."""
 
 
 @dataclass(frozen=True, slots=True)
 class WrongTokenDelay:
-    """How long a wrong token is answered 401 later, to slow down who tries many. Right
-    tokens never wait."""
+    """The delay of the answer to a wrong token, which slows down who tries many."""
 
     free: int = 10
-    """Wrong tokens from one place that are answered at once."""
+    """How many wrong tokens of one place are answered at once."""
     first_seconds: float = 0.05
-    """What the next one waits; each further one waits twice as long."""
+    """The delay of the next one; it doubles with each further one."""
     most_seconds: float = 2.0
     forget_seconds: float = 600.0
-    """After so long without a wrong token, a place counts as new."""
+    """The time without a wrong token after which a place counts as new."""
 
     def delay(self, wrong: int) -> float:
-        """How long the answer to so many wrong tokens waits."""
+        """The delay in seconds after `wrong` wrong tokens."""
         doublings = wrong - self.free - 1
         if doublings < 0:
             return 0.0
@@ -109,8 +106,7 @@ class Household:
         return Caller(device.user, device.id, device.scopes)
 
     def refuse(self, token: str, place: str) -> float:
-        """Count a wrong token from a place; for how many seconds to leave it without an
-        answer."""
+        """Count a wrong token from a place; the delay of its answer in seconds."""
         now = self._clock()
         with self._lock:
             self._refused[place, self._past.get(digest_of(token), "")] += 1
@@ -126,9 +122,8 @@ class Household:
         return self.patience.delay(wrong + 1)
 
     def look(self) -> set[str]:
-        """Read what other processes have changed; the ids of the devices that may not
-        connect any more, or not with the token that they had, since the last look.
-        Raises PeopleError."""
+        """Read what other processes have changed; the ids of the devices whose tokens
+        have ended since the last look. Raises PeopleError."""
         self._refresh()
         may = self._good()
         with self._lock:
@@ -152,9 +147,9 @@ class Household:
                 raise
 
     async def watch(self, end_device: Callable[[str], None]) -> None:
-        """For as long as the server runs: `look`, end the devices that may ask nothing
-        more, and now and then `note`. A file that cannot be read leaves all as it was;
-        one that cannot be written, as the disk is full, ends devices all the same."""
+        """While the server runs: `look`, end the devices whose tokens have ended, and
+        now and then `note`. A file that cannot be read leaves all as it was; on a full
+        disk devices are ended all the same."""
         next_note = 0.0
         while True:
             await asyncio.sleep(LOOK_SECONDS)

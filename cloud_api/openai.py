@@ -123,10 +123,10 @@ class GeneralistTexts:
         """A text that is ready to be written, while the block runs.
 
         Raises:
-            QuotaError: the caller, or all together, have as many as may be.
+            QuotaError: the caller, or all together, have too many.
             UnknownModelError: the client names another model.
-            InvalidSettingsError: the generalist runs where it only verifies, or does
-                not take such messages.
+            InvalidSettingsError: the tokens of the generalist are not known here, or it
+                does not take such messages.
             ContextFullError: the prompt leaves no room for a text.
         """
         models = self._service.models
@@ -167,8 +167,7 @@ class GeneralistTexts:
             self._begun += Counter()  # names of users who wait for nothing go
 
     async def write(self, text: GeneralistText) -> AsyncGenerator[str, None]:
-        """Pieces of the text as they are written; `text.finish` says at the end why it
-        ended.
+        """Pieces of the text as they are written; `text.finish` is then why it ended.
 
         Raises:
             StoppingError: the server is about to end.
@@ -210,7 +209,7 @@ class GeneralistTexts:
         """The next token of a text."""
         if text.ended.is_set():
             raise SessionLostError("this token may not be used any more")
-        _ = self._service.models  # raises where the server is about to end
+        _ = self._service.models  # raises if the server is about to end
         drawn: list[int] = []
 
         def verify(rows: Rows, base: Rows | None) -> Verdict:
@@ -262,12 +261,7 @@ async def _unless(ended: asyncio.Event, wanted: asyncio.Future[_Given]) -> _Give
 def _prepared(
     body: ChatBody | CompletionBody, caller: Caller, model: Model, models: Models
 ) -> GeneralistText:
-    """A text that is ready to be written.
-
-    Raises:
-        ContextFullError: the prompt leaves no room for it.
-        InvalidSettingsError: the model's chat template does not take the messages.
-    """
+    """A text that is ready to be written; raises as `GeneralistTexts.begun` does."""
     if isinstance(body, ChatBody):
         prompt = _chat_ids(body.messages, model)
     else:
@@ -300,8 +294,8 @@ def _prepared(
 
 
 def _chat_ids(messages: Sequence[ChatMessage], model: Model) -> list[int]:
-    """The ids of a conversation; no text of it can forge a turn. What a tool said is
-    said by the user, as few templates know tools without their descriptions."""
+    """The ids of a conversation; no text of it can forge a turn. Words of a tool become
+    the user's, as few templates know tools without their descriptions."""
     from models.chat import prompt_ids
     from models.prompts import Message
 

@@ -1,4 +1,5 @@
-"""The two routes over which a device is paired: open to all, for five tries a code."""
+"""Codes that let a device in, and the two routes over which it is paired. They are open
+to all, for five tries a code."""
 
 from __future__ import annotations
 
@@ -42,7 +43,7 @@ from decoding_core.pairing import (
 LIFETIME_SECONDS = 600
 TRIES = 5
 _REMEMBERED_SECONDS = 86_400
-"""How long a code that is good no more is known, to say what became of it."""
+"""How long an ended code is kept, to say what became of it."""
 _ANOTHER = "have 'specsteer-cloud pair' show another"
 
 
@@ -181,11 +182,9 @@ def finish(people: People, exchange: str, proof: bytes) -> Paired:
         if before is not None:
             revoke_device(connection, before.id, people.now)
         known = scopes_of(scopes)
-        insert_device(
+        device = insert_device(
             connection, token, user_id, name, known, "paired", people.now, expires
         )
-        device = holder(connection, user_id, name)
-        assert device is not None
         return Paired(token, device.user, name, sorted(known))
 
 

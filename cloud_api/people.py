@@ -71,7 +71,7 @@ class Refusal:
     place: str
     """An address, or an IPv6 network."""
     device: Device | None
-    """Whose old token it was; None where it was nobody's."""
+    """Whose old token it was; None if it was nobody's."""
     times: int
     first: int
     last: int
@@ -241,7 +241,7 @@ class People:
             device = _known_device(connection, name, user)
             revoke_device(connection, device.id, self.now)
         if device.origin == "file":
-            # Its next token is made at the next start, where somebody needs it.
+            # Its next token is made at the next start that needs it.
             (self.folder / TOKEN_FILE).unlink(missing_ok=True)
         return device
 
@@ -284,10 +284,9 @@ class People:
             while holder(connection, user_id, name):
                 number += 1
                 name = f"{FILE_DEVICE} {number}"
-            device_id = insert_device(
+            return insert_device(
                 connection, token, user_id, name, Scope, "file", self.now, None
             )
-            return _select(connection, "device.id = ?", (device_id,))[0]
 
     def certificate(self, make: Callable[[], tuple[str, str]]) -> tuple[str, str]:
         """The server's own certificate and key as PEM, and its fingerprint; `make` is
@@ -331,8 +330,8 @@ class People:
             )
 
     def note_refusals(self, counts: dict[tuple[str, str], int]) -> None:
-        """Add to the refused tokens, counted by place and id of the device (empty:
-        nobody's)."""
+        """Add to the refused tokens, counted by place and id of the device (empty if it
+        was nobody's)."""
         now = self.now
         with self.writing() as connection:
             connection.executemany(
@@ -394,14 +393,14 @@ def insert_device(
     origin: Origin,
     now: int,
     expires: int | None,
-) -> str:
-    """Add a device; its id."""
+) -> Device:
+    """Add a device."""
     device_id, digest = secrets.token_hex(4), digest_of(token)
     connection.execute(
         "INSERT INTO device VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?, NULL)",
         (device_id, user_id, name, digest, words_of(scopes), origin, now, expires),
     )
-    return device_id
+    return _select(connection, "device.id = ?", (device_id,))[0]
 
 
 def revoke_device(connection: sqlite3.Connection, device_id: str, now: int) -> None:
@@ -415,9 +414,8 @@ def words_of(scopes: Iterable[Scope]) -> str:
 
 
 def scopes_of(words: str) -> frozenset[Scope]:
-    """The scopes that were kept, without unknown ones."""
-    known = {str(scope) for scope in Scope}
-    return frozenset(Scope(word) for word in words.split() if word in known)
+    """The scopes that were kept."""
+    return frozenset(map(Scope, words.split()))
 
 
 def rows_of_devices(

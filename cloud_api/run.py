@@ -1,4 +1,4 @@
-"""Running the server in this process: where it listens, and until when."""
+"""The server in this process: the application, its address, its start and end."""
 
 from __future__ import annotations
 

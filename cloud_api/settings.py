@@ -26,9 +26,9 @@ class ConnectionLimits:
     """How many connections there may be, and how long they may take."""
 
     connections: int = 2048
-    """In all, the household's and strangers'."""
+    """The household's and strangers' together."""
     reserve: int = 16
-    """Of these, how many are left to strangers, so that health checks are answered
+    """How many of these are left to strangers, so that health checks are answered
     however many the household has."""
     header_seconds: float = 10.0
     """From accepting a connection, or the first byte of a later request, to the end of
@@ -114,7 +114,7 @@ PREFIX = "SPECSTEER_CLOUD"
 OF_ONE_START = frozenset(
     {"announce", "exit_with_stdin", "print_settings", "token_from_stdin"}
 )
-"""Options that are no settings: they say how one start is made."""
+"""Options of one start, which are no settings."""
 SECRET = frozenset({"token"})
 _LONGEST = 1 << 20
 _WORDS = {bool: "true or false", int: "a whole number", str: "a text"}
@@ -126,11 +126,12 @@ _ORIGINS: dict[ParameterSource | None, str] = {
 
 
 def read_file(path: Path, command: click.Command) -> dict[str, Any]:
-    """The settings that the file holds, for the command's `default_map`; none where
-    there is no file. Paths are taken from the file's folder on.
+    """The settings in the file, for the command's `default_map`; empty if there is no
+    file. Paths are relative to the file's folder.
 
     Raises:
-        InvalidSettingsError: the file cannot be read, or says what nothing knows.
+        InvalidSettingsError: the file cannot be read, or a setting is unknown or
+            invalid.
     """
     if not path.exists():
         return {}
@@ -162,9 +163,9 @@ def settings_of(command: click.Command) -> Iterator[click.Option]:
 
 
 def printed(context: click.Context, secrets: Mapping[str, bool]) -> str:
-    """The settings that a start with these options has, as lines of TOML with where
-    each comes from; secrets are not shown. `secrets` holds what only the environment
-    says, and whether it does."""
+    """The settings of a start with these options, as lines of TOML with the origin of
+    each; secrets are not shown. `secrets` holds variables without an option, and
+    whether each is set."""
     lines = []
     for option in settings_of(context.command):
         name = option.name or ""

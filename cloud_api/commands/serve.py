@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
@@ -22,6 +22,7 @@ from models.folders import state_folder
 from models.running.settings import DEVICES, PRECISIONS, EngineSettings
 
 _LONGEST_TOKEN = 4096
+FC = TypeVar("FC", bound=Callable[..., Any] | click.Command)
 KEYS = "SPECSTEER_GENERALIST_KEY", "SPECSTEER_BASE_KEY"
 """Variables with the keys of stock servers."""
 
@@ -37,7 +38,7 @@ class Serve(Command):
         parent: click.Context | None = None,
         **extra: Any,
     ) -> click.Context:
-        """As click does it; a file that is wrong is told in one sentence."""
+        """As click does it; an invalid file is one sentence."""
         if not {"--exit-with-stdin", "--help", "-h", "--help-all"} & {*args}:
             extra.setdefault("auto_envvar_prefix", PREFIX)
             path = state_folder() / FILE_NAME
@@ -45,175 +46,159 @@ class Serve(Command):
         return super().make_context(info_name, args, parent, **extra)
 
 
+_PATH = click.Path(path_type=Path)
+_PORT = click.IntRange(0, 65535)
+
+
+def _option(name: str, about: str, **more: Any) -> Callable[[FC], FC]:
+    """An option, which shows its default if it has one."""
+    return click.option(name, help=about, show_default="default" in more, **more)
+
+
+def _flag(name: str, about: str) -> Callable[[FC], FC]:
+    return click.option(name, is_flag=True, help=about)
+
+
 @click.command("serve", cls=Serve)
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
-@click.option(
-    "--port",
-    default=8765,
-    show_default=True,
-    type=click.IntRange(0, 65535),
-    help="0: any free port.",
-)
-@click.option(
+@_option("--host", "Where to listen.", default="127.0.0.1")
+@_option("--port", "0: any free port.", default=8765, type=_PORT)
+@_option(
     "--generalist",
-    type=click.Path(path_type=Path),
-    help="GGUF file or folder of the large model; default: the embedded one.",
+    "GGUF file or folder of the large model; default: the embedded one.",
+    type=_PATH,
 )
-@click.option(
+@_option(
     "--base",
-    type=click.Path(path_type=Path),
-    help="The same of the small model, without history; default: the embedded one with "
-    "the embedded generalist, else none.",
+    "The same of the small model, without history; default: the embedded one with the "
+    "embedded generalist, else none.",
+    type=_PATH,
 )
-@click.option(
+@_flag(
     "--allow-remote",
-    is_flag=True,
-    help="Answer other machines also without TLS, in a network that is trusted.",
+    "Answer other machines also without TLS, in a network that is trusted.",
 )
-@click.option(
-    "--openai",
-    is_flag=True,
-    help="Let other programs write with the generalist alone, at /openai/v1.",
-)
-@click.option(
+@_flag("--openai", "Let other programs write with the generalist alone, at /openai/v1.")
+@_option(
     "--threads",
+    "Threads per model; default: measured once on this machine.",
     type=click.IntRange(1),
-    help="Threads per model; default: measured once on this machine.",
 )
-@click.option(
+@_flag(
     "--print-settings",
-    is_flag=True,
-    help="Print what a start like this would be set to, secrets left out, and end.",
+    "Print what a start like this would be set to, secrets left out, and end.",
 )
-@click.option(
+@_option(
     "--generalist-url",
+    "A vLLM server that runs the large model, such as http://127.0.0.1:8000; its key, "
+    "if it wants one, in SPECSTEER_GENERALIST_KEY.",
     metavar="URL",
-    help="A vLLM server that runs the large model, such as http://127.0.0.1:8000; its "
-    "key, if it wants one, in SPECSTEER_GENERALIST_KEY.",
 )
-@click.option(
+@_option(
     "--generalist-model",
+    "Which of that server's models, where it serves several.",
     metavar="NAME",
-    help="Which of that server's models, where it serves several.",
 )
-@click.option(
+@_option(
     "--generalist-tokenizer",
-    type=click.Path(path_type=Path),
-    help="GGUF file, or folder with a tokenizer.json, that has that model's tokens; "
+    "GGUF file, or folder with a tokenizer.json, that has that model's tokens; "
     "default: those of the base.",
+    type=_PATH,
 )
-@click.option(
+@_option(
     "--base-url",
+    "A second vLLM server, which nobody else may ask, that runs the base; its key in "
+    "SPECSTEER_BASE_KEY.",
     metavar="URL",
-    help="A second vLLM server, which nobody else may ask, that runs the base; its key "
-    "in SPECSTEER_BASE_KEY.",
 )
-@click.option(
-    "--base-model",
-    metavar="NAME",
-    help="Which of its models, where it serves several.",
+@_option(
+    "--base-model", "Which of its models, where it serves several.", metavar="NAME"
 )
-@click.option(
-    "--no-base",
-    is_flag=True,
-    help="Load no base: serve devices that run it themselves, with --base edge.",
+@_flag(
+    "--no-base", "Load no base: serve devices that run it themselves, with --base edge."
 )
-@click.option(
+@_option(
     "--sessions",
+    "Texts whose caches are kept in memory at once.",
     default=4,
-    show_default=True,
     type=click.IntRange(1, 255),
-    help="Texts whose caches are kept in memory at once.",
 )
-@click.option(
+@_option(
     "--context",
+    "Tokens per text; default: what both models were trained for, up to 8192.",
     type=click.IntRange(128),
-    help="Tokens per text; default: what both models were trained for, up to 8192.",
 )
-@click.option(
+@_option(
     "--kv-tokens",
+    "The most tokens that the caches of all texts hold together: a long text may take "
+    "what short ones leave, and one that nobody writes at is read anew when its next "
+    "block comes; default: --context for each of --sessions.",
     type=click.IntRange(1024),
-    help="The most tokens that the caches of all texts hold together: a long text may "
-    "take what short ones leave, and one that nobody writes at is read anew when its "
-    "next block comes; default: --context for each of --sessions.",
 )
-@click.option(
+@_option(
     "--token",
+    "The bearer token; default: one made once and kept in a file.",
     envvar="SPECSTEER_CLOUD_TOKEN",
     show_envvar=True,
-    help="The bearer token; default: one made once and kept in a file.",
 )
-@click.option(
-    "--token-from-stdin",
-    is_flag=True,
-    help="Read the token from the first line of standard input.",
-)
-@click.option(
+@_flag("--token-from-stdin", "Read the token from the first line of standard input.")
+@_option(
     "--engine",
+    "What runs the models: llama_cpp, transformers; auto: a GGUF file by the first, a "
+    "folder by the second.",
     default="auto",
-    show_default=True,
-    help="What runs the models: llama_cpp, transformers; auto: a GGUF file by the "
-    "first, a folder by the second.",
 )
-@click.option(
+@_option(
     "--device",
+    "Where transformers computes.",
     default="auto",
-    show_default=True,
     type=click.Choice(DEVICES),
-    help="Where transformers computes.",
 )
-@click.option(
+@_option(
     "--precision",
+    "In which numbers transformers computes; auto: float32 on a CPU.",
     default="auto",
-    show_default=True,
     type=click.Choice(PRECISIONS),
-    help="In which numbers transformers computes; auto: float32 on a CPU.",
 )
-@click.option(
+@_option(
     "--gpu-layers",
+    "Layers that llama.cpp runs on Metal or CUDA, -1 for all; default: all where it "
+    "was built for such a device and finds one.",
     type=click.IntRange(-1),
-    help="Layers that llama.cpp runs on Metal or CUDA, -1 for all; default: all where "
-    "it was built for such a device and finds one.",
 )
-@click.option(
-    "--flash-attention",
-    is_flag=True,
-    help="Use it, as the devices then must too; on CPUs it is slower.",
+@_flag(
+    "--flash-attention", "Use it, as the devices then must too; on CPUs it is slower."
 )
-@click.option(
+@_flag(
     "--exact",
-    is_flag=True,
-    help="Give single tokens the same figures as blocks, so that a seed repeats a text "
-    "of a method that drafts nothing too, however often it is read anew; slower, for "
-    "F16, Q8_0, Q5_0 and Q4_0 on x86 CPUs and with --sessions 1.",
+    "Give single tokens the same figures as blocks, so that a seed repeats a text of a "
+    "method that drafts nothing too, however often it is read anew; slower, for F16, "
+    "Q8_0, Q5_0 and Q4_0 on x86 CPUs and with --sessions 1.",
 )
-@click.option(
+@_option(
     "--announce",
+    "Also write the line with the address to this file.",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Also write the line with the address to this file.",
 )
-@click.option(
+@_option(
     "--tls-certificate",
-    type=click.Path(path_type=Path),
-    help="PEM file of a certificate to show; default: one made at the first start.",
+    "PEM file of a certificate to show; default: one made at the first start.",
+    type=_PATH,
 )
-@click.option(
+@_option(
     "--tls-key",
-    type=click.Path(path_type=Path),
-    help="PEM file of its key, without a passphrase; default: the same file.",
+    "PEM file of its key, without a passphrase; default: the same file.",
+    type=_PATH,
 )
-@click.option(
+@_flag(
     "--exit-with-stdin",
-    is_flag=True,
-    help="End when standard input ends: with the program that started this one.",
+    "End when standard input ends: with the program that started this one.",
 )
-@click.option(
+@_option(
     "--unload-after",
+    "Free the models' memory when nobody has asked for so long; 0: never.",
     default=0,
-    show_default=True,
     type=click.IntRange(0, 10_000),
     metavar="MINUTES",
-    help="Free the models' memory when nobody has asked for so long; 0: never.",
 )
 @click.pass_context
 def serve(ctx: click.Context, /, **options: Any) -> None:
@@ -325,9 +310,8 @@ def _stock(url: str, model: str | None, key: str) -> StockAddress:
 
 
 def _token_of_stdin() -> str:
-    """The token from the first line of standard input: there it stands neither in the
-    arguments nor in the environment, which other programs can read. Raises
-    InvalidSettingsError for a line that is no token."""
+    """The token from the first line of standard input, where other programs cannot read
+    it as they can arguments and the environment; raises InvalidSettingsError."""
     line = sys.stdin.buffer.readline(_LONGEST_TOKEN + 1) if sys.stdin else b""
     if len(line) > _LONGEST_TOKEN:
         raise InvalidSettingsError("the first line of standard input is no token")
@@ -367,22 +351,16 @@ Next:
 
 
 @click.command("init", cls=Command)
-@click.option(
+@_option(
     "--generalist",
-    type=click.Path(path_type=Path),
-    help="GGUF file or folder of the large model; default: the embedded one.",
+    "GGUF file or folder of the large model; default: the embedded one.",
+    type=_PATH,
 )
-@click.option(
-    "--base",
-    type=click.Path(path_type=Path),
-    help="The same of the small model that the devices use.",
-)
-@click.option("--host", help="Where to listen; default: this machine alone.")
-@click.option("--port", type=click.IntRange(0, 65535), help="Default: 8765.")
-@click.option(
-    "--allow-remote", is_flag=True, help="Listen on an address that others reach."
-)
-@click.option("--force", is_flag=True, help="Replace the file that is there.")
+@_option("--base", "The same of the small model that the devices use.", type=_PATH)
+@_option("--host", "Where to listen; default: this machine alone.")
+@_option("--port", "Default: 8765.", type=_PORT)
+@_flag("--allow-remote", "Listen on an address that others reach.")
+@_flag("--force", "Replace the file that is there.")
 def init(force: bool, **given: Any) -> None:
     """Write the settings of this machine's server, and say what to do next.
 

@@ -17,12 +17,7 @@ from cloud_api.admission import (
 )
 from cloud_api.errors import ServerError
 from cloud_api.settings import ConnectionLimits
-from tests.cloud_api.cloud_fakes import (
-    HEADERS,
-    PLAIN,
-    open_session,
-    running,
-)
+from tests.cloud_api.cloud_fakes import HEADERS, PLAIN, open_session, running
 from tests.cloud_api.people.people_fakes import certificates, secure, tls_in, trusting
 from tests.waiting import PATIENCE, wait_until
 

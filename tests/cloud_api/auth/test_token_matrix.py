@@ -236,8 +236,7 @@ def test_a_running_stream_ends_when_its_token_does(server, client, act, message)
         on.recv(PATIENCE)
     client.headers = headers_of(token)
     wait_until(
-        lambda: client.get("/v1/models").status_code == 401,
-        "the token is still good",
+        lambda: client.get("/v1/models").status_code == 401, "the token is still good"
     )
     client.headers = {}
 

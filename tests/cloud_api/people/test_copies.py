@@ -49,7 +49,7 @@ def test_on_another_machine_the_same_users_and_tokens(people, backup, tmp_path):
         assert pairing.state_of(restored, code.number) == "expired"  # it is not there
     assert may(other, *tokens) == [True, True]
     assert {p.name for p in other.iterdir()} == {
-        *("people.db", "people-before-restore.db"),
+        *("people.db", "people-before-restore.db")
     }
 
 
@@ -63,7 +63,7 @@ def test_who_was_shut_out_since_stays_out(people, backup):
     done = restore_backup(people.folder, backup)
     assert (done.devices, done.stayed_revoked) == (2, 1)
     assert may(people.folder, lost, kept, changed, after, later) == [
-        *(False, True, False, True, False),
+        *(False, True, False, True, False)
     ]
     with People(people.folder) as restored:
         assert may(people.folder, kept) == [True]

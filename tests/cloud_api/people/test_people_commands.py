@@ -79,7 +79,7 @@ def test_refused_tokens_are_shown(home):
     assert "the old token of phone" in said
     lines = run("devices", "list", "--json").stdout.splitlines()
     assert {json.loads(line)["refused_from"] for line in lines} == {
-        *("10.0.0.1", "10.0.0.2"),
+        *("10.0.0.1", "10.0.0.2")
     }
     run("devices", "forget-refused")
     assert "were shown" not in run("devices").stdout
