@@ -28,9 +28,9 @@ from tests.cloud_api.cloud_fakes import (
     TOKEN,
     ask,
     client_of,
-    connect,
     open_session,
     running,
+    stream,
 )
 from tests.waiting import PATIENCE, wait_until
 
@@ -272,13 +272,13 @@ def test_an_upgrade_that_is_never_accepted_has_the_time_of_a_header():
 
         server._server.config.loaded_app = hang
         with silent(server, 1, b"GET" + UPGRADE + b"\r\n") as (one,):
-            wait_until(lambda: any(map(streams, connections_of(server))))
+            wait_until(lambda: any(map(is_stream, connections_of(server))))
             server.on_loop(lambda: server.app.state.connections.expire(float("inf")))
             assert all_of(one) == b""
         server.on_loop(go_on.set)
 
 
-def streams(connection):
+def is_stream(connection):
     return isinstance(connection, StreamConnection)
 
 
@@ -302,8 +302,7 @@ def test_who_does_not_read_the_answers_is_closed(kind):
         client = stack.enter_context(client_of(server))
         session_id = open_session(client)
         if kind == "stream":
-            url = server.url.replace("http", "ws") + f"/v1/sessions/{session_id}/stream"
-            stack.enter_context(connect(url, additional_headers=HEADERS))
+            stack.enter_context(stream(server, session_id))
             client.close()
         wait_until(lambda: len(connections_of(server)) == 1)
         (connection,) = connections_of(server)
@@ -372,38 +371,31 @@ def connections_of(server):
 
 
 def test_what_waits_for_nobody_is_never_too_slow():
-    """Neither a connection between two requests nor an open stream."""
+    """Neither an open stream nor a connection between two requests: a device asks
+    something small when it starts, and opens its session over the same connection up to
+    75 seconds later."""
     with running() as server, client_of(server) as client:
-        url = server.url.replace("http", "ws") + "/v1/sessions/"
-        path = f"{url}{open_session(client)}/stream"
-        with connect(path, additional_headers=HEADERS):
-            peers = server.app.state.connections._peers
+        table = server.app.state.connections
+        with stream(server, open_session(client)):
+            peers = table._peers
 
             def nobody_is_waited_for():
-                known = [v for v in list(peers) if v.user]
-                resting = [v for v in known if v.resting_since is not None]
-                waited = [v for v in known if v.deadline is not None]
+                known = [one for one in list(peers) if one.user]
+                resting = [one for one in known if one.resting_since is not None]
+                waited = [one for one in known if one.deadline is not None]
                 return (len(known), len(resting), len(waited)) == (2, 1, 0)
 
             # The answer is on its way before the table is told.
             wait_until(nobody_is_waited_for)
+            kept = {one for one in connections_of(server) if not is_stream(one)}
+            server.on_loop(lambda: table.expire(now_of(server) + REST_SECONDS - 1))
+            open_session(client)
+            assert {one for one in connections_of(server) if not is_stream(one)} == kept
+    assert REST_SECONDS >= 75
 
 
-def test_a_connection_that_is_opened_early_is_kept():
-    """A device asks something small when it starts, and opens its session over the same
-    connection up to 75 seconds later."""
-    with running() as server, client_of(server) as client:
-        assert client.get("/v1/models").status_code == 200
-        wait_until(lambda: len(connections_of(server)) == 1)
-        (connection,) = connections_of(server)
-        peer = connection._peer
-        wait_until(lambda: peer.resting_since is not None)
-        table = server.app.state.connections
-        server.on_loop(lambda: table.expire(peer.resting_since + REST_SECONDS - 1))
-        open_session(client)
-
-        assert connections_of(server) == [connection]
-        assert connection.timeout_keep_alive == REST_SECONDS >= 75
+def now_of(server):
+    return server._server.servers[0].get_loop().time()
 
 
 def test_strangers_never_keep_the_household_out():
@@ -416,8 +408,7 @@ def test_strangers_never_keep_the_household_out():
         with silent(server, 100) as sockets:
             assert ask("GET", server.url + "/healthz").status_code == 200
             assert client.get("/v1/models").status_code == 200
-            url = server.url.replace("http", "ws") + f"/v1/sessions/{session_id}/stream"
-            with connect(url, additional_headers=HEADERS):
+            with stream(server, session_id):
                 assert ask("GET", server.url + "/healthz").status_code == 200
             all_of(sockets[0])
             assert len(server.app.state.connections) <= 48
@@ -426,13 +417,11 @@ def test_strangers_never_keep_the_household_out():
 def test_a_user_with_too_many_connections_is_told_when_to_come_back():
     """And health checks are answered meanwhile."""
     with running(connections=ConnectionLimits(8)) as server, ExitStack() as stack:
-        url = server.url.replace("http", "ws") + "/v1/sessions/"
         with client_of(server) as client:
             session_id = open_session(client)
         wait_until(lambda: len(server.app.state.connections) == 0)
         for _ in range(3):
-            path = f"{url}{session_id}/stream"
-            stack.enter_context(connect(path, additional_headers=HEADERS))
+            stack.enter_context(stream(server, session_id))
         answer = ask("GET", server.url + "/v1/models", headers=HEADERS)
         assert ask("GET", server.url + "/healthz").status_code == 200
 

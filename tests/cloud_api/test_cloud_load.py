@@ -1,17 +1,14 @@
-"""The server under idle sockets and mutated frames, over real sockets, with the
-embedded pair. `specsteer lab bench load` floods it, has more texts than slots, and
-looks whether its memory stays flat."""
+"""Mutated frames over a socket, with the embedded pair. `specsteer lab bench load` has
+the server under load: many texts, idle sockets, a flood, and a soak."""
 
 import asyncio
 import itertools
-from contextlib import ExitStack
 
 import httpx
 import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from benchmarks.load.bench_load import idle_sockets
 from benchmarks.load.devices import Text, headers, household, opening, write_all
 from decoding_core import wire_json
 from decoding_core.verifier import role_of
@@ -25,30 +22,6 @@ pytestmark = pytest.mark.slow
 def home():
     with household(4) as found:
         yield found
-
-
-def test_a_thousand_idle_sockets_change_nothing(home):
-    """Of strangers and of the household."""
-    url = f"{home.url.replace('http', 'ws', 1)}/v1/sessions"
-    sockets = idle_sockets(home, 1000)
-    texts = [Text(f"idle {n}", prompt=5, rounds=1, seed=n) for n in range(4)]
-    with (
-        httpx.Client(base_url=home.url, verify=False) as client,
-        ExitStack() as streams,
-    ):
-        for one in sockets:
-            streams.enter_context(one)
-        for text in texts:
-            body = opening(home, text)
-            answer = client.post("/v1/sessions", json=body, headers=headers(text.user))
-            path = f"{url}/{answer.json()['session_id']}/stream"
-            shown = headers(text.user)
-            for _ in range(60):
-                stream = connect(path, additional_headers=shown, compression=None)
-                streams.enter_context(stream)
-        assert client.get("/healthz").status_code == 200
-        (times,) = asyncio.run(write_all(home, [Text(rounds=10)]))
-    assert len(times.rounds) == 9
 
 
 def test_fifty_thousand_mutated_frames_over_a_socket(home):

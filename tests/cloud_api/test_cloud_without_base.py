@@ -6,12 +6,8 @@ from click.testing import CliRunner
 from cloud_api import cli
 from cloud_api.engine.models import Models
 from decoding_core import wire_json
-from decoding_core.verifier import EngineVerifier, VerifierHere
-from edge_app.decoding.on_device import EdgeBaseVerifier
 from tests.cloud_api.cloud_fakes import (
-    BASE,
     GENERALIST,
-    FakeEngine,
     FakeModel,
     block_after,
     client_of,
@@ -20,7 +16,6 @@ from tests.cloud_api.cloud_fakes import (
     running,
     send_block,
 )
-from tests.fakes import verdict_on
 
 
 @pytest.fixture(scope="module")
@@ -49,37 +44,6 @@ def test_sessions_that_need_no_base_are_opened(client, method, base):
     rows = 2 if drafted else 1
     assert [row.base_logprobs for row in answer.rows] == [None] * rows
     assert client.delete(f"/v1/sessions/{session_id}").status_code == 204
-
-
-def test_the_answers_are_those_of_a_pair_with_the_base_here(client):
-    """Verified on the device, they equal what a server with both would have said."""
-    request = open_request(base="edge")
-    inner = StreamVerifier(client)
-    edge = EdgeBaseVerifier(inner, FakeEngine(BASE))
-    both = EngineVerifier(FakeEngine(GENERALIST), FakeEngine(BASE))
-    both.open(open_request())
-    edge.open(request)
-    block = block_after((), (4, 5, 6))
-    found, expected = verdict_on(edge, block), both.verify(block)
-    assert found.accepted == expected.accepted
-    assert len(found.rows) == len(expected.rows) == 1
-
-
-class StreamVerifier(VerifierHere):
-    """Asks with a stream for each block."""
-
-    local = False
-
-    def __init__(self, client):
-        super().__init__()
-        self.client = client
-
-    def open(self, request):
-        self.request = request
-        self.session_id = open_session(self.client, request)
-
-    def verify(self, block):
-        return send_block(self.client, self.session_id, block, self.request)
 
 
 @pytest.mark.parametrize("method", ["steering", "lossless", "rejection", "costeer"])

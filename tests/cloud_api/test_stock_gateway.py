@@ -163,11 +163,12 @@ def test_a_device_whose_patience_ends_writes_on_alone(gateway, vllm):
     assert text[-4:] == list(DRAFTS[-1])
 
 
-def test_no_session_is_opened_while_the_stock_server_is_away(gateway, vllm):
+def test_no_session_is_opened_while_the_stock_server_is_away_or_another(gateway, vllm):
+    """Both are said in words when a device asks to open a text."""
     with client_of(gateway) as client:
         session_id = open_session(client, request_of())
-        vllm.stop()
         block = block_after((), (4, 5))
+        vllm.stop()
         assert send_block(client, session_id, block, request_of()).kind is Kind.BUSY
         verifier = CloudVerifier(gateway.url, TOKEN, lambda _: None)
         session = VerifierSession(
@@ -181,16 +182,6 @@ def test_no_session_is_opened_while_the_stock_server_is_away(gateway, vllm):
         with pytest.raises(CloudBusyError, match=away):
             session.open()
         session.close()
-        vllm.start()
-
-
-def test_another_model_is_told_to_the_device(gateway, vllm):
-    """In words where it asks to open a text."""
-    with client_of(gateway) as client:
-        session_id = open_session(client, request_of())
-        block = block_after((), (4, 5))
-        vllm.stop()
-        assert send_block(client, session_id, block, request_of()).kind is Kind.BUSY
         vllm.salt = 77
         vllm.start()
         gateway.engine.models.generalist._trouble_until = 0.0
