@@ -216,3 +216,23 @@ def test_the_doctor_knows_a_server_that_runs_and_one_that_is_a_stranger(home):
             code, words = doctor()
     assert code == 0, words
     assert "a server of this folder runs" in words
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ((), "specialist.gguf"),
+        (("--no-base",), None),
+        (("--generalist", "FILE"), None),
+        (("--generalist", "FILE", "--base", "FILE"), "model.gguf"),
+    ],
+)
+def test_which_base_is_loaded(home, started, arguments, expected, tmp_path):
+    """The embedded one beside the embedded generalist; else the one that is named."""
+    file = tmp_path / "model.gguf"
+    file.write_bytes(b"GGUF")
+    words = [str(file) if word == "FILE" else word for word in arguments]
+    result = serve(*words)
+    assert result.exit_code == 0, result.output
+    assert [models.base and models.base.name for models, *_ in started] == [expected]
+    assert ("no base is loaded" in result.stderr) == (expected is None)

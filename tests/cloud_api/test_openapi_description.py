@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from cloud_api.auth import Scope
-from tests.cloud_api.openai.test_openai_routes import load
 from tests.cloud_api.people.people_fakes import household_server
+from tests.cloud_api.test_openai_routes import load
 
 ROOT = Path(__file__).parents[2]
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.cloud_api.cloud_fakes import HEADERS, ask, running
-from tests.cloud_api.openai.test_openai_routes import load
+from tests.cloud_api.test_openai_routes import load
 from tests.edge_app.endpoint.test_endpoint import KEY, ScriptedService, serving
 
 PLACES = {

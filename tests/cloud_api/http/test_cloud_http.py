@@ -1,28 +1,34 @@
-"""The HTTP routes: what they answer, and how they refuse."""
+"""The HTTP routes: what they answer, how they refuse, and what one user may have."""
 
 import threading
 
 import pytest
+from websockets.exceptions import ConnectionClosed
 
 from cloud_api.engine.models import Models
+from cloud_api.settings import UserLimits
 from decoding_core import wire_json
 from decoding_core.errors import EngineError
 from decoding_core.messages import VERSION, Kind, Problem, Verdict
 from models.running.interface import token_list_id
 from tests.cloud_api.cloud_fakes import (
+    GENERALIST,
     VOCABULARY,
     FakeModel,
     ask,
     block_after,
     client_of,
     fake_models,
+    frames_of,
     is_lost,
     open_request,
     open_session,
+    replace_text,
     running,
     send_block,
+    stream,
 )
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -271,3 +277,126 @@ def test_both_models_belong_to_one_thread():
 
     assert models.generalist.threads == models.base.threads == {"engine"}
     assert models.generalist.closed
+
+
+def test_who_is_told_to_come_back_is_let_in_then():
+    """Refused before the body is read; another text in a session counts too."""
+    limits = UserLimits(openings=2, openings_per_second=0.5)
+    body = wire_json.open_to_json(open_request())
+    with running(user=limits) as server, client_of(server) as client:
+        now = [1000.0]
+        server.service._clock = server.service.rounds._clock = lambda: now[0]
+        session_id = open_session(client)
+        assert replace_text(client, session_id, open_request()).status_code == 200
+        answers = [client.post("/v1/sessions", content=b"no JSON") for _ in range(2)]
+        for answer in answers:
+            assert (answer.status_code, answer.json()["code"]) == (429, "too-much")
+        waits = [int(answer.headers["Retry-After"]) for answer in answers]
+        assert waits == [2, 4]
+        for wait in waits:
+            now[0] = 1000.0 + wait
+            assert client.post("/v1/sessions", json=body).status_code == 201
+        # A block is no opening.
+        assert not is_lost(client, session_id)
+
+
+def test_a_stream_too_many_ends_the_oldest_and_no_session():
+    with running(user=UserLimits(streams=1)) as server, client_of(server) as client:
+        request = open_request()
+        frames = frames_of(request)
+        session_id = open_session(client, request)
+        block = block_after((), (7,))
+        with stream(server, session_id) as old, stream(server, session_id) as new:
+            with pytest.raises(ConnectionClosed) as caught:
+                old.recv(PATIENCE)
+            new.send(frames.encode_block(block))
+            assert frames.decode_answer(new.recv(PATIENCE)).round == 0
+
+    assert caught.value.rcvd.code == 1013
+
+
+def test_who_leaves_too_much_unread_is_hung_up_upon():
+    """The stream that holds the most; the session stays."""
+    with running() as server, client_of(server) as client:
+        request = open_request()
+        session_id = open_session(client, request)
+        with stream(server, session_id) as greedy, stream(server, session_id) as modest:
+            opened = server.app.state.streams
+            wait_until(lambda: len(opened) == 2)
+            streams = list(opened._streams.values())
+            limit = server.service.settings.user.unread_bytes
+
+            def fill():
+                opened.count_unread(streams[1], limit // 3)
+                opened.count_unread(streams[0], limit)
+
+            server.on_loop(fill)
+            with pytest.raises(ConnectionClosed) as caught:
+                greedy.recv(PATIENCE)
+            modest.send(frames_of(request).encode_block(block_after((), (7,))))
+            modest.recv(PATIENCE)
+
+    assert caught.value.rcvd.code == 1013
+
+
+def test_a_refusal_that_was_dropped_is_answered_resync():
+    """Where the answers of all sessions take too much memory."""
+    with running(kept_answer_bytes=0) as server, client_of(server) as client:
+        session_id = open_session(client)
+        block = block_after((), (7,))
+        assert isinstance(send_block(client, session_id, block), Verdict)
+        again = send_block(client, session_id, block)
+        later = block_after((), (8,), epoch=1, round_=1)
+
+        assert again.kind is Kind.RESYNC
+        assert isinstance(send_block(client, session_id, later), Verdict)
+
+
+@pytest.fixture(scope="module")
+def bare():
+    """A client of a server that runs the generalist alone."""
+    with (
+        running(lambda: Models(FakeModel(GENERALIST))) as server,
+        client_of(server) as client,
+    ):
+        yield client
+
+
+@pytest.mark.parametrize(
+    ("method", "base"),
+    [("steering", "edge"), ("lossless", "edge"), ("generalist", "cloud")],
+)
+def test_sessions_that_need_no_base_are_opened(bare, method, base):
+    """With rows of the generalist alone; a long prompt is read in chunks."""
+    prompt = [i % 60 for i in range(400)]
+    request = open_request(prompt, method=method, base=base)
+    session_id = open_session(bare, request)
+    drafted = (4, 5) if method != "generalist" else ()
+    answer = send_block(bare, session_id, block_after((), drafted), request)
+    rows = 2 if drafted else 1
+    assert [row.base_logprobs for row in answer.rows] == [None] * rows
+    assert bare.delete(f"/v1/sessions/{session_id}").status_code == 204
+
+
+@pytest.mark.parametrize("method", ["steering", "lossless", "rejection", "costeer"])
+def test_sessions_that_need_one_are_refused_with_what_to_do(bare, method):
+    """In one sentence, when they are opened."""
+    body = wire_json.open_to_json(open_request(method=method, temperature=1.0))
+    response = bare.post("/v1/sessions", json=body)
+    assert response.status_code == 422
+    problem = response.json()
+    assert problem["code"] == "invalid-settings"
+    assert "--base edge" in problem["detail"]
+    assert problem["detail"].count(";") == 0
+
+
+def test_the_models_say_that_there_is_none(bare):
+    """And another vocabulary is refused without naming it."""
+    body = bare.get("/v1/models").json()
+    assert body["base"] is None
+    assert body["generalist"]["name"] == "fake-1"
+    assert body["limits"]["context_length"] == 512
+    opening = wire_json.open_to_json(open_request()) | {"vocabulary_id": "x"}
+    response = bare.post("/v1/sessions", json=opening)
+    assert response.json()["code"] == "vocabulary-mismatch"
+    assert "fake-1" in response.json()["detail"]
