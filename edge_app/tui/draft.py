@@ -17,7 +17,7 @@ from decoding_core.settings import MethodSettings
 from edge_app.decoding import events
 from edge_app.decoding.events import Event, Source, decoded, dumped, event_from, to_json
 from edge_app.service.requests import Letter, WriteRequest
-from edge_app.tui.text import Run, State, alike, cut, spliced
+from edge_app.tui.text import Run, State, alike, counted, cut, spliced
 from edge_app.tui.text import joined as joined_runs
 from edge_app.tui.variant import Stretch, Variant
 from models.prompts import TASKS, Request
@@ -72,8 +72,7 @@ class Style:
         """The brief with the tone, and with a sentence that names the stars."""
         parts = [brief.text]
         if self.stars and brief.task == "review":
-            plural = "" if self.stars == 1 else "s"
-            parts.append(f"I give it {self.stars} star{plural} of {MOST_STARS}.")
+            parts.append(f"I give it {counted(self.stars, 'star')} of {MOST_STARS}.")
         text = "\n".join(part for part in parts if part.strip())
         return replace(brief, text=text, tone=self.tone)
 

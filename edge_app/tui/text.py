@@ -78,6 +78,11 @@ def words_of(text: str, states: Sequence[State]) -> list[tuple[int, int, State]]
     ]
 
 
+def counted(number: int, noun: str) -> str:
+    """A number with its noun, such as `1 word` or `2 words`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def word_count(text: str) -> int:
     """How many words a text has."""
     return len(_WORD.findall(text))

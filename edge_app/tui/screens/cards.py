@@ -18,7 +18,7 @@ from decoding_core.foreign_text import one_line
 from edge_app.tui.keys import key_of
 from edge_app.tui.letters import date, reason, subject
 from edge_app.tui.meters import round_trips
-from edge_app.tui.text import word_count
+from edge_app.tui.text import counted, word_count
 from edge_app.tui.variant import Variant
 from edge_app.tui.writing import RECORDED, Writing
 from models.prompts import TASKS, Request
@@ -62,11 +62,9 @@ def letters_line(writing: Writing) -> str:
     total = sum(writing.counts.get(task, 0) for task in TASKS)
     if writing.samples:
         return f"{total} of {SAMPLES}" if total else SAMPLES
-    return (
-        f"{total} of your texts are here"
-        if total
-        else f"no letters yet: {key_of('import')}"
-    )
+    if total:
+        return f"{total} of your texts are here"
+    return f"no letters yet: {key_of('import')}"
 
 
 def sent_card(writing: Writing, width: int) -> Text:
@@ -74,17 +72,17 @@ def sent_card(writing: Writing, width: int) -> Text:
     variant = writing.variant
     if variant is None or not variant.sent:
         return Text(nothing_sent(writing))
-    text = Text()
-    for sentence, style in (
+    said = [
         (in_common(writing, variant), "bold"),
         (f"{what_went(variant)}, to {one_line(writing.server or '')}", "dim"),
-        *([(f"{held_back(variant)} from the checker", "")] if variant.held else []),
-        *(
-            [(f"told of your history: {variant.reckoned.total:.1f} nats", "dim")]
-            if variant.reckoned is not None
-            else []
-        ),
-    ):
+    ]
+    if variant.held:
+        said.append((f"{held_back(variant)} from the checker", ""))
+    if variant.reckoned is not None:
+        nats = variant.reckoned.total
+        said.append((f"told of your history: {nats:.1f} nats", "dim"))
+    text = Text()
+    for sentence, style in said:
         for line in wrap(sentence, width):
             text.append(line + "\n", style)
     text.right_crop(1)
@@ -93,9 +91,8 @@ def sent_card(writing: Writing, width: int) -> Text:
 
 def nothing_sent(writing: Writing) -> str:
     """That nothing was sent for the version on screen."""
-    if writing.variant is None:
-        return "nothing was sent yet"
-    return "nothing was sent for this version"
+    what = "yet" if writing.variant is None else "for this version"
+    return f"nothing was sent {what}"
 
 
 def in_common(writing: Writing, variant: Variant) -> str:
@@ -109,10 +106,7 @@ def _figure(variant: Variant) -> str:
     if quoted is None:
         return "what left was not compared"
     stock, facts = len(quoted.stock), len(quoted.facts)
-    return (
-        f"{stock} stock phrase{'' if stock == 1 else 's'}, "
-        f"{facts} fact{'' if facts == 1 else 's'}"
-    )
+    return f"{counted(stock, 'stock phrase')}, {counted(facts, 'fact')}"
 
 
 def what_went(variant: Variant) -> str:
@@ -126,7 +120,7 @@ def what_went(variant: Variant) -> str:
 def held_back(variant: Variant) -> str:
     """How many words of a version stayed here; others stand for them."""
     count = sum(word_count(one.text) for one in variant.held)
-    return f"{count} word{'' if count == 1 else 's'} held back"
+    return f"{counted(count, 'word')} held back"
 
 
 def numbers_card(writing: Writing) -> Text:
@@ -143,11 +137,17 @@ def numbers_card(writing: Writing) -> Text:
         ("typed by you", words["typed"]),
         ("pasted by you", words["pasted"]),
     ]
-    text = Text(f"{total} word{'' if total == 1 else 's'}")
+    text = Text(counted(total, "word"))
     for name, count in rows:
         if count:
             text.append(f"\n{count:>4} {name}")
     return text
+
+
+def letters_read(variant: Variant) -> str:
+    """How many letters were read for a version, such as `no letters`."""
+    count = len(variant.sources)
+    return counted(count, "letter") if count else "no letters"
 
 
 def strip_line(writing: Writing) -> Text:
@@ -160,8 +160,7 @@ def strip_line(writing: Writing) -> Text:
         parts = [figure if variant.quoted is None else f"left: {figure}"]
         parts += [held_back(variant)] if variant.held else []
     if variant is not None:
-        count = len(variant.sources)
-        parts.append(f"{count or 'no'} letter{'' if count == 1 else 's'} read")
+        parts.append(f"{letters_read(variant)} read")
         words = variant.word_counts()
         parts.append(f"{sum(words.values())} words, {words['replaced']} redrawn")
     else:

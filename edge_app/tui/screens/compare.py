@@ -19,7 +19,7 @@ from textual.widgets.option_list import Option
 from decoding_core.foreign_text import legible
 from edge_app.tui.keys import key_of
 from edge_app.tui.screens.drawer import Drawer
-from edge_app.tui.text import Run, cut
+from edge_app.tui.text import Run, counted, cut
 from edge_app.tui.writing import Writing
 
 _LOOKS: dict[Change, str] = {"same": "", "gone": "strike", "new": "bold underline"}
@@ -105,7 +105,7 @@ class CompareDrawer(Drawer):
         theirs, ours = "".join(text for text, _ in there), variant.text
         self._hunks = hunks(ours, theirs)
         places = [n for n, one in enumerate(self._hunks) if not one.same]
-        differ = f"{len(places)} difference{'' if len(places) == 1 else 's'}"
+        differ = counted(len(places), "difference")
         note.update(
             f"left: version {self.writing.current + 1} · right: {name} · "
             f"{differ if places else 'all sentences are the same'}"

@@ -327,7 +327,7 @@ class Page(Screen[None]):
     @on(Steps.Moved)
     def _starred(self, event: Steps.Moved) -> None:
         event.stop()
-        self.writing.restyle(replace(self.writing.style, stars=event.at))
+        self.writing.restyle(replace(self.writing.style, stars=event.steps.at))
         self.stale()
 
     def put(self, at: int, removed: int, runs: list[Run]) -> None:
@@ -530,8 +530,7 @@ def starting(writing: Writing) -> str:
         return "loading the models… the draft begins by itself"
     if not variant.sources and variant.opened is None:
         return "looking for letters that fit…"
-    count = len(variant.sources)
-    reading = f"reading {count or 'no'} letter{'' if count == 1 else 's'}…"
+    reading = f"reading {cards.letters_read(variant)}…"
     if variant.request.offline or variant.opened is not None:
         return reading
     return f"{reading} asking the checker…"

@@ -10,7 +10,7 @@ from email.message import EmailMessage
 from email.policy import SMTP
 from pathlib import Path
 from typing import ClassVar
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from textual import on
 from textual.app import ComposeResult
@@ -26,7 +26,7 @@ from edge_app.tui.letters import address, sender, subject
 from edge_app.tui.saving import FileState, PathError, TakenError, free, save, typed_path
 from edge_app.tui.screens.drawer import Box
 from edge_app.tui.screens.widgets import PathInput
-from edge_app.tui.text import Run, State, count_words
+from edge_app.tui.text import Run, State, count_words, counted
 from edge_app.tui.variant import Variant
 from models.prompts import Request, with_article
 from personal_store.search.index import is_to
@@ -47,10 +47,11 @@ class SaveDialog(ModalScreen[Path]):
         self,
         path: Path,
         text_as: Callable[[str], str],
-        who_wrote_it: str = "",
-        report: Callable[[str], str] | None = None,
+        who_wrote_it: str,
+        report: Callable[[str], str],
     ) -> None:
-        """`text_as` gives the text as a file of a suffix holds it."""
+        """`text_as` gives the text as a file of a suffix holds it; `report` says who
+        wrote a text."""
         super().__init__()
         self._path = path
         self._text_as = text_as
@@ -85,15 +86,13 @@ class SaveDialog(ModalScreen[Path]):
 
     def action_report(self) -> None:
         """Write the report beside the file, or not."""
-        if self._report is not None:
-            self._reports = not self._reports
-            self._say()
+        self._reports = not self._reports
+        self._say()
 
     def _say(self) -> None:
-        if self._report is not None:
-            mark = "x" if self._reports else " "
-            said = f"[{mark}] F4 writes this in a file beside it"
-            self.query_one("#beside", Static).update(said)
+        mark = "x" if self._reports else " "
+        said = f"[{mark}] F4 writes this in a file beside it"
+        self.query_one("#beside", Static).update(said)
 
     @on(Input.Submitted)
     def _save(self, event: Input.Submitted) -> None:
@@ -103,13 +102,12 @@ class SaveDialog(ModalScreen[Path]):
                 raise PathError("this is a folder; add the name of a file")
             text = self._text_as(path.suffix)
             saved = save(path, text, instead_of=self._asked)
-            if self._reports and self._report is not None:
+            if self._reports:
                 beside = free(saved.with_name(saved.name + _REPORT))
                 save(beside, self._report(text))
-        except TakenError as error:
-            self._asked = error.found
-            self._complain(str(error))
         except PathError as error:
+            if isinstance(error, TakenError):
+                self._asked = error.found
             self._complain(str(error))
         else:
             self.dismiss(saved)
@@ -189,7 +187,8 @@ class Piece:
         long for one."""
         body = self.text.replace("\r\n", "\n").replace("\n", "\r\n")
         fields = {"subject": self.about, "body": body}
-        asked = "&".join(f"{k}={_quoted(v)}" for k, v in fields.items() if v)
+        given = {name: value for name, value in fields.items() if value}
+        asked = urlencode(given, quote_via=quote, errors="replace")
         link = f"mailto:{quote(self.whom, safe='@')}?{asked}"
         if len(link) > LONGEST_LINK:
             raise ValueError("the text is too long for a link; save it as .eml")
@@ -247,10 +246,6 @@ class Piece:
         return heading + self.text
 
 
-def _quoted(text: str) -> str:
-    return quote(text, safe="", errors="replace")
-
-
 _PARTS: tuple[tuple[State, str], ...] = (
     ("kept", "drafted on this device"),
     ("replaced", "redrawn after the checker refused another"),
@@ -264,7 +259,7 @@ def shares(runs: Sequence[Run]) -> str:
     counts = count_words(runs)
     total = sum(counts.values())
     parts = [f"{counts[name]} {words}" for name, words in _PARTS if counts[name]]
-    return f"{total} word{'' if total == 1 else 's'}: {', '.join(parts)}"
+    return f"{counted(total, 'word')}: {', '.join(parts)}"
 
 
 def report(variant: Variant, text: str) -> str:
@@ -274,6 +269,7 @@ def report(variant: Variant, text: str) -> str:
     total = max(1, sum(counts.values()))
     brief = variant.request.brief
     whom = one_line(brief.recipient)
+    digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
     lines = [
         f"Authorship of {with_article(brief.task)}{f' for {whom}' if whom else ''}",
         "",
@@ -288,10 +284,6 @@ def report(variant: Variant, text: str) -> str:
         f"Method: {variant.request.settings.method}"
         f"{', on the device alone' if variant.request.offline else ''}. "
         f"Own texts read: {len(variant.sources)}.",
-        f"SHA-256 of the text: {hashlib.sha256(_bytes(text)).hexdigest()}",
+        f"SHA-256 of the text: {digest}",
     ]
     return "\n".join(lines) + "\n"
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "replace")

@@ -22,6 +22,7 @@ from edge_app.tui.meters import Traffic, in_bytes
 from edge_app.tui.saving import PathError, export_sent
 from edge_app.tui.screens.cards import held_back, in_common, nothing_sent, what_went
 from edge_app.tui.screens.drawer import Drawer
+from edge_app.tui.text import counted
 from edge_app.tui.variant import Variant
 from edge_app.tui.writing import Writing
 
@@ -79,15 +80,18 @@ class SentDrawer(Drawer):
         if variant is not None and variant.sent:
             size = in_bytes(sum(sent.size for sent in variant.sent))
             went = what_went(variant)
+            messages = counted(len(variant.sent), "message")
             parts = [
                 f"{in_common(writing, variant)}. {went[0].upper()}{went[1:]} went in "
-                f"{_messages(len(variant.sent))} of {size}. The server can read all of "
-                f"it. A stock phrase is {PHRASE_WORDS} words in a row or more that "
-                f"tell little.{quotes_of(variant)}{told_of(variant)}"
+                f"{messages} of {size}. The server can read all of it. A stock "
+                f"phrase is {PHRASE_WORDS} words in a row or more that tell little."
+                f"{quotes_of(variant)}{told_of(variant)}"
             ]
         others = len(traffic.sent) - len(variant.sent if variant is not None else ())
         if others:
-            parts.append(f"Other versions and previews of it took {_messages(others)}.")
+            parts.append(
+                f"Other versions and previews of it took {counted(others, 'message')}."
+            )
         return "\n".join(parts)
 
     @on(DataTable.RowHighlighted)
@@ -156,10 +160,6 @@ def told_of(variant: Variant) -> str:
     return f"\n{held_back(variant)}:{''.join(list(named)[:_NAMED])}"
 
 
-def _messages(count: int) -> str:
-    return f"{count} message{'' if count == 1 else 's'}"
-
-
 def in_words(sent: Sent) -> str:
     """What a message is."""
     match sent.what:
@@ -170,8 +170,7 @@ def in_words(sent: Sent) -> str:
         case "block" if not sent.token_ids:  # of an earlier sitting
             return "drafted words to check"
         case "block":
-            count = len(sent.token_ids)
-            return f"{count} piece{'' if count == 1 else 's'} to check"
+            return f"{counted(len(sent.token_ids), 'piece')} to check"
         case "close":
             return "the text is done"
         case _:

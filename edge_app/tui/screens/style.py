@@ -124,7 +124,7 @@ class StyleDrawer(Drawer):
     @on(Steps.Moved)
     def _moved(self, event: Steps.Moved) -> None:
         event.stop()
-        at, style = event.at, self.writing.style
+        at, style = event.steps.at, self.writing.style
         match event.steps.id:
             case "tone":
                 style = replace(style, tone=TONES[at])

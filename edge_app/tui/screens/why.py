@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from typing import ClassVar
 
 from rich.console import Group
@@ -55,9 +56,8 @@ class WhyDrawer(Drawer):
         self._mark = mark
         self._break_line = break_line
         self._words: list[Word] = []
-        variant = writing.variant
-        if variant is not None:
-            self._words = words_of_version(variant)
+        if writing.variant is not None:
+            self._words = words_of_version(writing.variant)
         self._at = word_at(self._words, letter)
         self._letter = letter
 
@@ -122,15 +122,11 @@ class WhyDrawer(Drawer):
         if found is None:
             name = whose(self.writing)
             return Text(f"\nIt stands in none of {name} that were read.", "dim")
-        when = date(found.source)
-        title = subject(found.source) + (f", {when}" if when else "")
+        source, before, run, behind = found
+        title = ", ".join(filter(None, (subject(source), date(source))))
         return Text.assemble(
-            "\nIt follows ",
-            (title, "bold"),
-            "\n",
-            (_flat(found.before), "dim"),
-            (_flat(found.run), "underline"),
-            (_flat(found.behind), "dim"),
+            *("\nIt follows ", (title, "bold"), "\n", (_flat(before), "dim")),
+            *((_flat(run), "underline"), (_flat(behind), "dim")),
         )
 
 
@@ -187,16 +183,13 @@ def table(
     for head, _ in given:
         made.add_column(head, justify="right")
     for number, choice in enumerate(place.choices):
-        look, said = "", _name(choice)
-        if number == 0:
-            look = "bold"
-        elif number == 1 and place.refused:
-            look = "strike"
+        look = "bold" if number == 0 else ""
+        look = "strike" if number == 1 and place.refused else look
         numbers = [
             Text(_share(getattr(choice, model)) if model else "kept" * (not number))
             for _, model in given
         ]
-        made.add_row(Text(said, look), *numbers)
+        made.add_row(Text(_name(choice), look), *numbers)
     heads = [head for head, _ in given]
     notes = []
     if "with" in heads:
@@ -239,38 +232,40 @@ class Word:
 
     start: int
     """Letters of the text before it."""
-    end: int
     text: str
     state: State
     tokens: tuple[int, ...] = ()
     """Places of the settled tokens that it was drafted as."""
 
+    @property
+    def end(self) -> int:
+        """Letters of the text up to its end."""
+        return self.start + len(self.text)
+
 
 def words_of_version(variant: Variant) -> list[Word]:
     """All words of a version, each with the tokens that it was drafted as."""
-    drafted = _words(variant.drafted())
+    drafted, standing = _words(variant.drafted()), _words(variant.runs())
     # What it goes on from, or is put back behind it, was no part of its writing.
     begin = sum(len(text) for text, _ in variant.before)
+    count = len(variant.settled)
     lengths = (len(token.text) for token in variant.settled)
-    spans = list(pairwise(accumulate(lengths, initial=begin)))
-    first, placed = 0, list[tuple[int, ...]]()
-    for word in drafted:
-        while first < len(spans) and spans[first][1] <= word.start:
-            first += 1
-        last = first
-        while last < len(spans) and spans[last][0] < word.end:
-            last += 1
-        placed.append(tuple(range(first, last)))
-    standing = _words(variant.runs())
-    found = list(standing)
-    for first, there, count in _same(standing, drafted):
-        for i in range(count):
-            word = standing[first + i]
-            if word.state != "typed":
-                found[first + i] = Word(
-                    word.start, word.end, word.text, word.state, placed[there + i]
-                )
-    return found
+    starts = list(accumulate(lengths, initial=begin))
+    matcher = SequenceMatcher(
+        None,
+        [word.text for word in standing],
+        [word.text for word in drafted],
+        autojunk=len(standing) > _MANY,
+    )
+    for here, there, length in matcher.get_matching_blocks():
+        for i in range(length):
+            word = drafted[there + i]
+            if standing[here + i].state != "typed":
+                first = max(0, bisect_right(starts, word.start) - 1)
+                last = min(count, bisect_left(starts, word.end))
+                tokens = tuple(range(first, last))
+                standing[here + i] = replace(standing[here + i], tokens=tokens)
+    return standing
 
 
 def word_at(words: Sequence[Word], letter: int | None) -> int | None:
@@ -285,20 +280,9 @@ def _words(runs: Sequence[Run]) -> list[Word]:
     text = "".join(text for text, _ in runs)
     states = [state for text, state in runs for _ in text]
     return [
-        Word(start, end, text[start:end], look)
+        Word(start, text[start:end], look)
         for start, end, look in words_of(text, states)
     ]
-
-
-def _same(one: Sequence[Word], other: Sequence[Word]) -> list[tuple[int, int, int]]:
-    """Places in both and lengths of the stretches that are the same."""
-    matcher = SequenceMatcher(
-        None,
-        [word.text for word in one],
-        [word.text for word in other],
-        autojunk=len(one) > _MANY,
-    )
-    return [(b.a, b.b, b.size) for b in matcher.get_matching_blocks()]
 
 
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
@@ -310,54 +294,32 @@ _MOST = 12
 """Words that are compared to either side."""
 
 
-@dataclass(frozen=True, slots=True)
-class Followed:
-    """A passage that holds the word, and words beside it where there are any."""
-
-    source: Source
-    before: str
-    run: str
-    behind: str
-
-
-def followed(text: str, start: int, sources: Iterable[Source]) -> Followed | None:
-    """The passage that the word of `text` at letter `start` follows."""
+def followed(
+    text: str, start: int, sources: Iterable[Source]
+) -> tuple[Source, str, str, str] | None:
+    """The passage that the word of `text` at letter `start` follows: its source, what
+    stands before the words that both have, those, and what stands behind them."""
     ours = list(_WORD.finditer(text))
     at = next((i for i, word in enumerate(ours) if word.end() > start), None)
     if at is None:
         return None
     names = [word.group().casefold() for word in ours]
-    best: tuple[int, int] = (0, 0)
-    found: Followed | None = None
+    best, found = (-1, -1), None
     for source in sources:
-        theirs = list(_WORD.finditer(source.excerpt))
+        excerpt, theirs = source.excerpt, list(_WORD.finditer(source.excerpt))
         others = [word.group().casefold() for word in theirs]
-        for there, name in enumerate(others):
-            if name != names[at]:
-                continue
+        for there in (i for i, name in enumerate(others) if name == names[at]):
+            # What it follows stands before it, so that counts first.
             back = alike(names[:at][::-1][:_MOST], others[:there][::-1])
             on = alike(names[at + 1 :][:_MOST], others[there + 1 :])
             run = names[at - back : at + on + 1]
-            # What it follows stands before it, so that counts first.
-            rank = (back, on)
-            if (rank <= best and found is not None) or not _telling(run):
-                continue
-            best = rank
-            first, last = theirs[there - back].start(), theirs[there + on].end()
-            found = Followed(source, *_cut(source.excerpt, first, last))
+            says = any(len(w) >= _SHORTEST_WORD and w not in COMMON for w in run)
+            if says and (back, on) > best:
+                best = back, on
+                first, last = theirs[there - back].start(), theirs[there + on].end()
+                before = excerpt[max(0, first - _AROUND) : first]
+                behind = excerpt[last : last + _AROUND]
+                before = f"…{before}" if first > _AROUND else before
+                behind = f"{behind}…" if last + _AROUND < len(excerpt) else behind
+                found = source, before, excerpt[first:last], behind
     return found
-
-
-def _telling(run: Sequence[str]) -> bool:
-    """Whether a run of words is more than what stands in every letter."""
-    return any(len(word) >= _SHORTEST_WORD and word not in COMMON for word in run)
-
-
-def _cut(text: str, first: int, last: int) -> tuple[str, str, str]:
-    before, behind = text[max(0, first - _AROUND) : first], text[last : last + _AROUND]
-    before = ("…" if first > _AROUND else "") + before
-    return (
-        before,
-        text[first:last],
-        behind + ("…" if last + _AROUND < len(text) else ""),
-    )

@@ -211,12 +211,11 @@ class Steps(Saying, can_focus=True):
     ]
 
     class Moved(Message):
-        """The person moved it to the step `at`."""
+        """The person moved it."""
 
-        def __init__(self, steps: Steps, at: int) -> None:
+        def __init__(self, steps: Steps) -> None:
             super().__init__()
             self.steps = steps
-            self.at = at
 
     def __init__(
         self,
@@ -233,10 +232,6 @@ class Steps(Saying, can_focus=True):
         self._words = words
         self._ends = ends
 
-    def on_mount(self) -> None:
-        """Draw it."""
-        self._draw()
-
     def move_to(self, at: int) -> None:
         """Stand at another step, without a message."""
         self.at = max(0, min(len(self._words) - 1, at))
@@ -252,27 +247,23 @@ class Steps(Saying, can_focus=True):
         before = self.at
         self.move_to(before + step)
         if self.at != before:
-            self.post_message(self.Moved(self, self.at))
+            self.post_message(self.Moved(self))
 
     def on_key(self, event: events.Key) -> None:
         """A digit goes to its step."""
-        if event.character and event.character in "0123456789":
-            at = int(event.character)
-            if at < len(self._words):
-                event.stop()
-                self.action_move(at - self.at)
+        digit = event.character or ""
+        if digit.isdecimal() and int(digit) < len(self._words):
+            event.stop()
+            self.action_move(int(digit) - self.at)
 
     def on_click(self) -> None:
         """The next step; behind the last comes the first."""
         last = self.at == len(self._words) - 1
         self.action_move(-self.at if last else 1)
 
-    def on_focus(self) -> None:
-        """Say what has the keys."""
-        self._draw()
-
-    def on_blur(self) -> None:
-        """Say that it has them no more."""
+    def watch_has_focus(self, focus: bool) -> None:
+        """Say whether it has the keys."""
+        super().watch_has_focus(focus)
         self._draw()
 
     def _draw(self) -> None:

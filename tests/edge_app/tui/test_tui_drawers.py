@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -18,15 +19,15 @@ from tui_helpers import (
     make_app,
     play,
     said,
+    settle,
     until,
     until_drafted_twice,
+    writing_at,
 )
 from tui_tapes import LETTER, REQUEST, SOURCES, letter_recording
 
-from decoding_core.errors import StoppedError
 from edge_app.decoding.events import Alternatives, Choice, HeldBack, Place, Settled
-from edge_app.service.requests import ServiceConfig, WriteRequest
-from edge_app.service.service import WritingService
+from edge_app.service.requests import WriteRequest
 from edge_app.tui.journal import JournalFolder
 from edge_app.tui.screens import cards as cards_text
 from edge_app.tui.screens.compare import differences, hunks, sentences, taken
@@ -45,13 +46,6 @@ from edge_app.tui.variant import Variant
 from models.prompts import Request
 from personal_store.import_runs import Unfinished
 from tests.waiting import wait_until
-
-
-def test_compare_shows_what_differs():
-    pieces = differences("I fly a kite.", "I fly kites.")
-
-    assert "".join(t for t, change in pieces if change != "new") == "I fly a kite."
-    assert "".join(t for t, change in pieces if change != "gone") == "I fly kites."
 
 
 def test_other_sentences_are_not_told_apart_word_by_word():
@@ -79,25 +73,13 @@ def test_paths_are_completed(tmp_path):
     assert complete(f"{tmp_path}/let") == f"{tmp_path}/letters/"
     assert complete(f"{tmp_path}/none") is None
     assert complete("") is None
+    (tmp_path / "a\x1b[2J").touch()
+    (tmp_path / os.fsdecode(b"a\xff")).touch()
+    assert complete(f"{tmp_path}/a") is None, "no terminal shows such a name"
 
 
 def test_bytes_are_shown_as_numbers_and_letters():
     assert hex_dump(b"Hi\x00").split() == ["00000", "48", "69", "00", "Hi."]
-
-
-def test_a_drawer_is_closed_once(tmp_path):
-    """A choice that comes late, behind the key that closed it, ends no app."""
-    app = make_app(gated_service(), tmp_path)
-
-    async def steps(pilot):
-        await pilot.press("ctrl+l")
-        await until(pilot, lambda: app.screen is not app.page)
-        drawer = app.screen
-        drawer.dismiss()
-        drawer.dismiss()
-        await until(pilot, lambda: app.screen is app.page)
-
-    play(app, steps)
 
 
 TEXTS = st.text(alphabet=st.sampled_from("ab .!?\n”)"), max_size=30)
@@ -220,110 +202,52 @@ def test_a_dropped_path_is_the_path_it_means(tmp_path):
 
 
 def test_what_is_there_is_said_before_it_is_read(tmp_path):
-    path = mailbox(tmp_path)
-    fake = gated_service()
-    fake.reading.set()
-    app = make_app(fake, tmp_path)
-
-    async def steps(pilot):
-        await pilot.press("ctrl+o")
-        field = app.screen.query_one("#path", Input)
-        field.post_message(events.Paste(f"'{tmp_path}'"))
-        await until(pilot, lambda: field.value == str(tmp_path))
-        await pilot.press("enter")
-        await until(pilot, lambda: "enter reads this" in said(app, "#result"))
-        assert "mbox  1 file" in said(app, "#plan")
-        assert "mbox: 3 mails" in said(app, "#plan")
-        assert "taking tess@example.org for you, because" in said(app, "#plan")
-        assert "not read: holiday.jpg" in said(app, "#plan")
-        assert not fake.imported
-        await pilot.press("enter")
-        await until(pilot, lambda: bool(app.writing.imported))
-        field.value = str(path.with_name("holiday.jpg"))
-        await pilot.press("enter")
-        await until(pilot, lambda: "choose its kind" in said(app, "#result"))
-        await pilot.press("enter")
-        assert len(fake.imported) == 1
-
-    play(app, steps)
-    assert fake.imported == [("auto", tmp_path, [])]
-
-
-def test_whose_letters_they_are_is_asked_before_they_are_read(tmp_path):
-    """Where the mail does not tell, and anew when anything is changed; then the page
+    """And whose letters it takes them for, anew when anything is changed; then the page
     has no request of the sample any more."""
-    box = tmp_path / "both.mbox"
+    path, both = mailbox(tmp_path), tmp_path / "both.mbox"
     ours = (f"{name} <{name}@example.org>" for name in ("tess", "ana"))
     turned = "".join(
         MAIL.format(n=n).replace("Tess <tess@example.org>", who)
         for n, who in enumerate([*ours] * 2)
     )
-    box.write_text(turned.replace("To: Ana <ana@example.org>", "To: x@example.org"))
+    both.write_text(turned.replace("To: Ana <ana@example.org>", "To: x@example.org"))
     fake = gated_service()
     fake.reading.set()
     app = make_app(fake, tmp_path)
 
     async def steps(pilot):
+        async def enter(part, where="#result"):
+            await pilot.press("enter")
+            await until(pilot, lambda: part in said(app, where))
+
         await pilot.press("ctrl+o")
         field = app.screen.query_one("#path", Input)
-        await until(pilot, lambda: field.has_focus)
-        field.value = str(box)
+        field.post_message(events.Paste(path.parent.as_uri()))
+        await until(pilot, lambda: field.value == str(path.parent))
+        await enter("enter reads this")
+        for part in ("1 file", "3 mails", "taking tess@example.org for you, because"):
+            assert part in said(app, "#plan")
+        assert "not read: holiday.jpg" in said(app, "#plan")
+        field.value = str(path.with_name("holiday.jpg"))
+        await enter("choose its kind")
         await pilot.press("enter")
-        await until(pilot, lambda: "address is yours: say so" in said(app, "#result"))
+        field.value = str(both)
+        await enter("address is yours: say so")
         await pilot.press("enter")
-        assert not fake.imported
         app.screen.query_one("#me", Input).value = "tess@example.org"
-        await pilot.press("enter")
-        await until(pilot, lambda: "enter reads this" in said(app, "#result"))
+        await enter("enter reads this")
         assert "taking tess@example.org for you, as you say" in said(app, "#plan")
         assert not fake.imported
         assert app.page.brief.request == REQUEST
-        await pilot.press("enter")
-        await until(pilot, lambda: "10 letters" in said(app, "#result"))
+        await enter("10 letters")
         assert app.page.brief.request.text == ""
         assert not app.writing.samples
 
     play(app, steps)
-    assert fake.imported == [("auto", box, ["tess@example.org"])]
+    assert fake.imported == [("auto", both, ["tess@example.org"])]
 
 
-def test_an_import_is_paused_and_goes_on(tmp_path):
-    class Pausing(type(gated_service())):
-        def import_letters(self, kind, path, me, progress):
-            self.imported.append((kind, path, me))
-            if len(self.imported) == 1:
-                wait_until(lambda: progress(3, 10), "for the pause")
-            return "10 letters read."
-
-    fake = Pausing([])
-    fake.ready.set()
-    app = make_app(fake, tmp_path)
-    box = mailbox(tmp_path)
-
-    async def steps(pilot):
-        await pilot.press("ctrl+o")
-        field = app.screen.query_one("#path", Input)
-        await until(pilot, lambda: field.has_focus)
-        field.value = str(box)
-        await pilot.press("enter")
-        await until(pilot, lambda: "enter reads this" in said(app, "#result"))
-        await pilot.press("enter")
-        await until(pilot, lambda: app.writing.importing is not None)
-        button = app.screen.query_one(Button)
-        await until(pilot, lambda: str(button.label) == "Pause")
-        button.press()
-        await until(pilot, lambda: str(button.label) == "Go on")
-        assert "paused" in said(app, "#result")
-        assert app.writing.samples, "it is not the person's own yet"
-        button.press()
-        await until(pilot, lambda: str(button.label) == "Read them")
-        assert "10 letters read" in said(app, "#result")
-
-    play(app, steps)
-    assert fake.imported == [("auto", box, [])] * 2
-
-
-def test_what_an_earlier_sitting_began_is_offered(tmp_path):
+def test_an_import_of_an_earlier_sitting_is_offered_paused_and_left(tmp_path):
     """It says where that stopped, goes on with the same, and can be told not to."""
 
     class Begun(type(gated_service())):
@@ -335,57 +259,42 @@ def test_what_an_earlier_sitting_began_is_offered(tmp_path):
         def leave_import(self, asked):
             self.left = asked
 
+        def import_letters(self, kind, path, me, progress):
+            self.imported.append((kind, path, me))
+            if len(self.imported) < 3:
+                wait_until(lambda: progress(3, 10), "for the pause")
+            return "10 letters read."
+
     was = Unfinished("auto", tmp_path / "All mail", ("a@b.org",), done=4, total=10)
     fake = Begun([])
+    fake.ready.set()
     app = make_app(fake, tmp_path)
 
     async def steps(pilot):
         await until(pilot, lambda: app.writing.paused is not None)
         (news,) = app._notifications
-        assert f"reading {was.path} stopped at 40 %" in news.message
-        assert "^O goes on there" in news.message
+        stopped = f"reading {was.path} stopped at 40 %"
+        assert news.message == f"{stopped}: ^O goes on there"
         await pilot.press("ctrl+o")
         await until(pilot, lambda: len(app.screen.query(Button)) == 2)
-        assert said(app, "#result") == f"reading {was.path} stopped at 40 %"
+        assert said(app, "#result") == stopped
         read, leave = app.screen.query(Button)
-        assert (str(read.label), leave.display) == ("Go on", True)
-        read.press()
-        await until(pilot, lambda: app.writing.importing is not None)
-        await until(pilot, lambda: not leave.display)
-        app.writing.pausing.set()
-        fake.reading.set()
-        await until(pilot, lambda: leave.display)
+        for _ in range(2):
+            assert (str(read.label), leave.display) == ("Go on", True)
+            read.press()
+            await until(pilot, lambda: str(read.label) == "Pause")
+            assert not leave.display
+            read.press()
+            await until(pilot, lambda: str(read.label) == "Go on")
+            assert "paused" in said(app, "#result")
+        assert app.writing.samples, "it is not the person's own yet"
         leave.press()
         await until(pilot, lambda: fake.left is not None)
         await until(pilot, lambda: str(read.label) == "Read them")
 
-    fake.ready.set()
     play(app, steps)
-    assert fake.imported == [("auto", was.path, ["a@b.org"])]
+    assert fake.imported == [("auto", was.path, ["a@b.org"])] * 2
     assert fake.left.is_same(was)
-
-
-def test_the_service_reads_whatever_it_finds(tmp_path):
-    """And an import that was stopped goes on where it was."""
-    path = mailbox(tmp_path)
-    nowhere = tmp_path / "none.gguf"
-    service = WritingService(
-        ServiceConfig(nowhere, nowhere, tmp_path / "store.db", nowhere)
-    )
-    told = []
-
-    def stop(done, total):
-        told.append((done, total))
-        raise StoppedError("stopped")
-
-    with pytest.raises(StoppedError):
-        service.import_letters("auto", path.parent, ["tess@example.org"], stop)
-    sentence = service.import_letters(
-        "auto", path.parent, ["tess@example.org"], lambda *_: None
-    )
-    assert "3" in sentence
-    assert service.counts()["own"] == 3
-    service.close()
 
 
 HELD = HeldBack("person", "stands in your texts", " Zoltan", " Alex")
@@ -401,51 +310,33 @@ class AskingService(GatedService):
         super().write(request, emit, stop)
 
 
-def asking():
+def test_each_span_is_the_persons_to_decide(tmp_path):
+    """A text that is stopped waits for no answer: the question closes, and nothing
+    leaves."""
     service = AskingService([letter_recording()])
     service.ready.set()
-    return service
-
-
-@pytest.mark.parametrize(
-    ("keys", "answer"),
-    [
-        (("enter",), "no"),
-        pytest.param(("escape",), "no", marks=pytest.mark.slow),
-        (("f7",), "once"),
-        (("down", "down", "enter"), "always"),
-    ],
-)
-def test_each_span_is_the_persons_to_decide(tmp_path, keys, answer):
-    service = asking()
     app = make_app(service, tmp_path)
 
     async def steps(pilot):
         await until(pilot, lambda: app.writing.ready)
-        await pilot.press("ctrl+j")
-        await until(pilot, lambda: isinstance(app.screen, HeldBackQuestion))
-        for word in ("Zoltan", "stands in your texts", "Alex"):
-            assert word in said(app, "#sentence")
-        await pilot.press(*keys)
-        await until(pilot, lambda: not app.writing.service_busy)
-        assert service.answered == answer
-        assert not isinstance(app.screen, HeldBackQuestion)
-
-    play(app, steps)
-
-
-def test_a_text_that_is_stopped_waits_for_no_answer(tmp_path):
-    """Whatever ends it: the question closes, and nothing leaves."""
-    service = asking()
-    app = make_app(service, tmp_path)
-
-    async def steps(pilot):
-        await until(pilot, lambda: app.writing.ready)
-        await pilot.press("ctrl+j")
-        await until(pilot, lambda: isinstance(app.screen, HeldBackQuestion))
-        app.writing.stop()
-        await until(pilot, lambda: service.answered == "no")
-        await until(pilot, lambda: not isinstance(app.screen, HeldBackQuestion))
+        for keys, answer in (
+            (("enter",), "no"),
+            (("f7",), "once"),
+            (("down", "down", "enter"), "always"),
+            (("escape",), "no"),
+            ((), "no"),
+        ):
+            await pilot.press("ctrl+r")
+            await until(pilot, lambda: isinstance(app.screen, HeldBackQuestion))
+            for word in ("Zoltan", "stands in your texts", "Alex"):
+                assert word in said(app, "#sentence")
+            service.answered = ""
+            await pilot.press(*keys)
+            if not keys:
+                app.writing.stop()
+            await until(pilot, lambda: not app.writing.service_busy)
+            assert service.answered == answer
+            await until(pilot, lambda: not isinstance(app.screen, HeldBackQuestion))
 
     play(app, steps)
 
@@ -519,10 +410,10 @@ def test_the_passage_with_the_longest_run_is_followed():
     text = "We can walk the old railway line to the coast."
     at = text.index("railway")
 
-    found = followed(text, at, SOURCES)
+    source, _, run, _ = followed(text, at, SOURCES)
 
-    assert found.source == SOURCES[1]
-    assert found.run == "can walk the old railway line"
+    assert source == SOURCES[1]
+    assert run == "can walk the old railway line"
     assert followed(text, text.index("coast"), SOURCES) is None
     assert followed(text, text.index("to"), SOURCES) is None, "it stands everywhere"
 
@@ -585,20 +476,16 @@ def test_a_draft_that_is_taken_up_again_says_why_its_letters_were_read(tmp_path)
     folder = JournalFolder(tmp_path / "drafts")
     asked = Request("Say that we walk the railway line.", "email", "Ana")
     cards = []
-
-    async def steps(pilot):
-        writing = pilot.app.writing
-        if not cards:
-            await drafted(pilot)
-        await until(pilot, lambda: pilot.app.page.editor.editing)
-        await until(pilot, lambda: not writing.reading_back)
-        cards.append(cards_text.sources_card(writing, 60).plain)
-
-    for _ in range(2):
-        made = GatedService([weighed_recording()])
-        made.ready.set()
-        app = make_app(made, tmp_path, journals=folder, first_request=asked)
-        play(app, steps)
+    for again in (False, True):
+        fake = gated_service()
+        with writing_at(fake, journals=folder) as writing:
+            settle(writing, lambda writing=writing: writing.ready)
+            if again:
+                assert writing.take_up()
+            else:
+                writing.draft(asked)
+            settle(writing, lambda w=writing: not (w.service_busy or w.reading_back))
+            cards.append(cards_text.sources_card(writing, 60).plain)
     assert "railway" in cards[0]
     assert cards[1] == cards[0]
 

@@ -27,7 +27,7 @@ from edge_app.decoding.events import (
 from edge_app.tui.app import DRAWERS, SpecSteerApp
 from edge_app.tui.journal import JournalFolder
 from models.prompts import Request
-from tests.hostile import HOSTILE, MARK, dangers, dangers_in_terminal
+from tests.hostile import HOSTILE, MARK, dangers
 from tests.waiting import PATIENCE
 
 STRINGS = {
@@ -151,103 +151,8 @@ def test_no_field_falls_over_any_string(tmp_path, name, size):
     assert walk_through(tmp_path, STRINGS[name], size)
 
 
-STEPS = """
-from test_tui_fields import fields, screens
-from textual.binding import Binding
-from textual.widgets import Input
-
-def every_field():
-    "One field after the other, focused and empty."
-    yield from fields(app)
-    for name, show in screens(app).items():
-        show()
-        yield None
-        for number in range(len(fields(app))):
-            if app.screen is app.page:
-                show()
-                yield None
-            yield fields(app)[number]
-        while app.screen is not app.page:
-            app.screen.dismiss()
-            yield None
-
-class NextField:
-    def __init__(self):
-        self.fields, self.count = every_field(), 0
-    def step(self):
-        self.count += 1
-        try:
-            field = next(self.fields)
-        except StopIteration:
-            self.fields, field, name = every_field(), None, "end"
-        else:
-            shown = type(app.screen).__name__
-            name = "none" if field is None else f"{shown} {field.id}"
-        if field is not None:
-            app.screen.set_focus(field)
-            field.clear() if isinstance(field, Input) else field.select_all()
-        # Said behind all that was pasted before, which is drawn by then.
-        app.call_after_refresh(
-            lambda: Path("at").write_text(f"{self.count} {name}")
-        )
-
-following = NextField()
-async def hand_on(event, before=app._keys._hand_on):
-    if getattr(event, "key", "") == "f12":  # when all before it is done
-        following.step()
-    else:
-        await before(event)
-app._keys._hand_on = hand_on
-"""
-F12, END, BACKSPACE, ENTER = b"\x1b[24~", b"\x1b[F", b"\x7f", b"\r"
-
-
-def fill_in_terminal(start, folder, texts) -> tuple[str, set[str]]:
-    """What the app wrote to a terminal while each text was pasted into every field, and
-    the fields' names."""
-    terminal = start(STEPS, size=(100, 30))
-    terminal.until("own server")
-    terminal.send(b"\x0a")
-    terminal.until("edit anything")
-    place, names, step = folder / "at", set(), 0
-    for text in texts:
-        name = ""
-        while name != "end":
-            step += 1
-            terminal.send(F12)
-            terminal.until(
-                lambda step=step: (
-                    place.exists() and place.read_text().startswith(f"{step} ")
-                )
-            )
-            name = place.read_text().partition(" ")[2]
-            if name not in ("none", "end"):
-                names.add(name)
-                # A terminal takes the end of a paste out of what is pasted.
-                terminal.send(b"\x1b[200~" + text.encode() + b"\x1b[201~")
-                terminal.send(END + b"x" + BACKSPACE + ENTER)
-    terminal.send(b"\x11")
-    assert terminal.end() == 0
-    return terminal.output.decode(errors="replace"), names
-
-
-@pytest.mark.slow
-def test_nothing_that_is_pasted_steers_the_terminal(start, tmp_path):
-    """As bytes through a pseudo-terminal, and what comes back byte for byte."""
-    output, names = fill_in_terminal(start, tmp_path, [ALL])
-    assert {"Page request", "Page editor", "SaveDialog path"} <= names
-    assert output.count(MARK) > 3
-    assert dangers_in_terminal(output) == []
-
-
 TRAP = f"[/x][@click=app.quit]{HOSTILE}"
 IPV6 = "http://[::1]:8765/v1/sessions"
-
-
-def screen(app):
-    """The letters that go to the terminal, row by row."""
-    rows = app.screen._compositor.render_strips()
-    return "\n".join("".join(part.text for part in strip) for strip in rows)
 
 
 def hostile_service():
@@ -272,17 +177,18 @@ def hostile_service():
     return made
 
 
-def test_every_screen_is_calm(tmp_path):
-    """Cards, drawers, toasts, the editor; all rows that the terminal is given."""
+def test_every_screen_is_calm_and_what_is_copied_is_no_command(tmp_path):
+    """Cards, drawers, toasts, the editor; all rows that the terminal is given. Pasted
+    into a shell, an escape sequence would be a command."""
     app = make_app(
         hostile_service(), tmp_path, first_request=Request(TRAP, "email", TRAP)
     )
 
     async def steps(pilot):
         await drafted(pilot)
-        await until(pilot, lambda: "the end" in screen(app))
-        seen = [screen(app)]
-        for key in (
+        await until(pilot, lambda: "the end" in drawn(app))
+        seen = [drawn(app)]
+        for key in [
             "f2",
             "f3",
             "f4",
@@ -292,20 +198,32 @@ def test_every_screen_is_calm(tmp_path):
             "ctrl+l",
             "ctrl+o",
             "ctrl+p",
-        ):
+        ]:
             await pilot.press(key)
-            seen.append(screen(app))
+            seen.append(drawn(app))
             if key == "f3":
                 app.screen.query_one(DataTable).move_cursor(row=0)
                 await pilot.press("enter")
                 assert IPV6 in said(app, "#text"), "brackets are no markup"
-                seen.append(screen(app))
+                seen.append(drawn(app))
             if key == "ctrl+p":
                 await pilot.press("escape")
         assert [dangers(rows) for rows in seen] == [[]] * len(seen)
         assert sum(MARK in rows for rows in seen) >= 4
+        await pilot.press("escape", "alt+c")
+        assert "the end" in app.clipboard
+        assert MARK in app.clipboard
+        assert dangers(app.clipboard) == []
+        app.copy_to_clipboard(HOSTILE)  # as from a field that is selected
+        assert dangers(app.clipboard) == []
+        await pilot.press("ctrl+s")
+        app.screen.query_one("#path").value = str(tmp_path / "letter.txt")
+        await pilot.press("enter")
 
     play(app, steps, size=(120, 36))
+    text = (tmp_path / "letter.txt").read_bytes().decode()
+    assert "\ufffd[2J\tthe end" in text
+    assert dangers(text) == []
 
 
 def test_a_notification_is_never_markup(tmp_path):
@@ -317,9 +235,9 @@ def test_a_notification_is_never_markup(tmp_path):
             for sender in (app, app.page, app.page.editor):
                 sender.notify(TRAP, timeout=PATIENCE)
             sender.notify(TRAP, markup=True, timeout=PATIENCE)
-            await until(pilot, lambda: screen(app).count("[/x]") == 4)
+            await until(pilot, lambda: drawn(app).count("[/x]") == 4)
             assert not any(note.markup for note in app._notifications)
-            assert dangers(screen(app)) == []
+            assert dangers(drawn(app)) == []
 
     try:
         asyncio.run(steps())
@@ -342,29 +260,6 @@ def test_the_gate_keeps_the_width_of_a_row(tmp_path):
             assert dangers(strip.text) == []
 
     play(app, steps)
-
-
-def test_what_is_copied_or_saved_is_no_command(tmp_path):
-    """Pasted into a shell, an escape sequence would be one; what the page could not
-    show is in no file either."""
-    app = make_app(hostile_service(), tmp_path)
-
-    async def steps(pilot):
-        await drafted(pilot)
-        await pilot.press("alt+c")
-        assert "the end" in app.clipboard
-        assert MARK in app.clipboard
-        assert dangers(app.clipboard) == []
-        app.copy_to_clipboard(HOSTILE)  # as from a field that is selected
-        assert dangers(app.clipboard) == []
-        await pilot.press("ctrl+s")
-        app.screen.query_one("#path").value = str(tmp_path / "letter.txt")
-        await pilot.press("enter")
-
-    play(app, steps)
-    text = (tmp_path / "letter.txt").read_bytes().decode()
-    assert "\ufffd[2J\tthe end" in text
-    assert dangers(text) == []
 
 
 def test_a_path_with_brackets(tmp_path):
@@ -403,7 +298,7 @@ def test_every_kind_of_line_end(tmp_path):
 
     async def steps(pilot):
         await drafted(pilot)
-        await until(pilot, lambda: "seven" in screen(app))
+        await until(pilot, lambda: "seven" in drawn(app))
         assert app.page.editor.text.startswith("one\ntwo\nthree\nfour\ufffd")
 
     play(app, steps)
@@ -416,9 +311,3 @@ def test_no_field_falls_over_random_text(tmp_path_factory, text):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("random"))
         walk_through(Path.cwd(), text)
-
-
-@pytest.mark.slow
-def test_no_string_steers_the_terminal(start, tmp_path):
-    output, _ = fill_in_terminal(start, tmp_path, STRINGS.values())
-    assert dangers_in_terminal(output) == []

@@ -32,7 +32,6 @@ from edge_app.tui import saving
 from edge_app.tui.journal import JournalFolder
 from edge_app.tui.saving import PathError, TakenError, propose, save, typed_path
 from edge_app.tui.screens.editor import DraftEditor
-from edge_app.tui.screens.widgets import complete
 from edge_app.tui.variant import Variant
 from edge_app.tui.writing import Writing
 from models.prompts import Request
@@ -53,12 +52,6 @@ EMPTY = [Opened("own server", local=False), Finished("end", Statistics())]
 def test_what_cannot_be_a_path_is_said(typed, sentence):
     with pytest.raises(PathError, match=sentence):
         typed_path(typed)
-
-
-def test_a_name_that_no_terminal_shows_is_not_proposed(tmp_path):
-    (tmp_path / "a\x1b[2J").touch()
-    (tmp_path / os.fsdecode(b"a\xff")).touch()
-    assert complete(f"{tmp_path}/a") is None
 
 
 @pytest.mark.parametrize(

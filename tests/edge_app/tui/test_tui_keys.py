@@ -101,9 +101,6 @@ def test_every_alt_key_of_the_app_comes_from_a_terminal():
 
 
 ESC, ENTER, DELETE = "\x1b", "\r", "\x1b[3~"
-UP, DOWN, RIGHT, LEFT = "\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D"
-KEYPAD_DOWN, KEYPAD_RIGHT, KEYPAD_LEFT = "\x1bOB", "\x1bOC", "\x1bOD"
-F7, F9, F12 = "\x1b[18~", "\x1b[20~", "\x1b[24~"
 
 MAIL = (
     "From - Sat Mar 02 10:00:00 2024\nFrom: Tess <tess@example.org>\n"
@@ -114,49 +111,6 @@ MAIL = (
 def alt(letter: str) -> str:
     """What Alt makes of a letter."""
     return ESC + letter
-
-
-TABLE = [
-    ("tone", F12, "How it is written"),
-    ("another tone", KEYPAD_RIGHT * 2 + LEFT, "‹ warm ›"),
-    ("a slider", DOWN * 2 + UP + KEYPAD_RIGHT, "closer to the checker"),
-    ("preview", "p", "Struck: as it stands"),
-    ("as it was", "r", "‹ as you write ›"),
-    ("closed", ESC, "not How it is written"),
-    ("typed", "Bye", "I will come.Bye"),
-    ("compare", F9, "right: what was drafted"),
-    ("with another", KEYPAD_LEFT, "right: version 1 · 5 differences"),
-    ("take", " ", "4 differences"),
-    ("put back", "u", "5 differences"),
-    ("closed", ESC, "not 5 differences"),
-    ("why", alt("w"), "Why this word"),
-    ("other words", LEFT * 20 + RIGHT + KEYPAD_RIGHT, "│ thank "),
-    ("closed", ESC, "not Why this word"),
-    ("settings", alt("s"), "kept in "),
-    ("search", "/ascii" + ENTER, "Draw borders"),
-    ("change", ENTER, "ascii is true"),
-    ("default", DELETE, "ascii is false"),
-    ("closed", ESC, "not ascii is false"),
-    ("keys", alt("k"), "enter another key"),
-    ("wait", ENTER, "press a key for Draft"),
-    ("a key", ctrl("b").decode(), "Draft has ^B"),
-    ("the usual", DELETE, "Draft has ^J"),
-    ("closed", ESC, "not enter another key"),
-    ("library", ctrl("l").decode(), "Your drafts"),
-    ("find", "photos weekend", "1 of 1 drafts have these words"),
-    ("none", " xyzzy", "0 of 1 drafts have these words"),
-    ("closed", ESC, "not drafts have these words"),
-    ("reply", alt("r"), "No letter by others is here"),
-    ("closed", KEYPAD_DOWN + DELETE, "not No letter by others is here"),
-    ("import", ctrl("o").decode(), "file or folder"),
-    ("looks", "sent.mbox" + ENTER, "enter reads this"),
-    ("reads", ENTER, "10 letters of sent.mbox read"),
-    ("closed", ESC, "not file or folder"),
-    ("new", ctrl("n").decode() + "Another thing", "Another thing"),
-    ("both", ctrl("l").decode(), "(2 versions)"),  # they are read in a thread
-    ("and back", KEYPAD_DOWN + ENTER, "version 2 of 2"),
-    ("earlier", F7, "version 1 of 2"),
-]
 
 
 def test_alt_with_any_key_types_nothing(start):
