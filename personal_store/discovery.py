@@ -8,19 +8,22 @@ to say that it is theirs.
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from personal_store import importers
 from personal_store.errors import SeveralOwnersError, SourceError
-from personal_store.files.files import Source, in_folder, of_file
-from personal_store.files.sources import Selection, everything, only
-from personal_store.importers import Importer
-from personal_store.importers.service_files import (
-    Exports,
-    ServiceFile,
-    unread_file,
+from personal_store.files import (
+    Selection,
+    Source,
+    Wanted,
+    everything,
+    in_folder,
+    of_file,
+    only,
 )
+from personal_store.importers.service_files import Exports, ServiceFile, unread_file
 
 INTERVAL = 3.0
 """Seconds between two looks."""
@@ -74,7 +77,7 @@ def discover(
     that do not say who wrote them are read only if they are all `mine`. Raises
     SourceError if there is nothing at the path.
     """
-    sources = list(everything(path, may_hold_text))
+    sources = everything(path, may_hold_text)
     return discover_in(path, sources, passing=passing, mine=mine)
 
 
@@ -106,20 +109,20 @@ def discover_in(
             if importers.is_service(kind):
                 exports.meet(kind, files)
         for source in search.left:
-            row = unread_file(source)
-            if row is not None:
+            if row := unread_file(source):
                 exports.meet(row.service, [source])
     outside = [source for source in work.left if not exports.service_of(source)]
     unsigned = _Search(path, outside)
-    for kind in importers.unsigned():
-        if kind not in passing:
-            unsigned.ask(kind, lambda *of: mine or importers.is_certain(*of))
+    kinds = [kind for kind in importers.UNSIGNED if kind not in passing]
+    for kind in kinds:
+        certain = getattr(importers.load(kind), "is_certain", lambda _: False)
+        unsigned.ask(kind, (lambda _: True) if mine else certain)
     doubtful = _Search(path, unsigned.left)
-    for kind in importers.unsigned():
-        if kind not in passing:
-            doubtful.ask(kind)
+    for kind in kinds:
+        doubtful.ask(kind)
 
-    taken = {s.place for search in (unsigned, doubtful) for s in search.taken()}
+    claimed = (*unsigned.claimed, *doubtful.claimed)
+    taken = {source.place for _, files in claimed for source in files}
     rest = [source for source in work.left if source.place not in taken]
     rows = [(s, unread_file(s, exports.service_of(s))) for s in rest]
     return Discovery(
@@ -147,17 +150,16 @@ def settled(
     known: dict[Path, _Mark] = {}
     before: dict[Path, _Mark] = {}
     while True:
-        files = _files(path)
-        now = {file.path: mark for file, mark in files}
+        now = _files(path)
         found = [
             file
-            for file, mark in files
-            if before.get(file.path) == mark != known.get(file.path)
+            for place, (file, mark) in now.items()
+            if before.get(place) == mark != known.get(place)
         ]
+        before = {place: mark for place, (_, mark) in now.items()}
         if found:
-            known |= {file.path: now[file.path] for file in found}
+            known |= {file.path: before[file.path] for file in found}
             yield found
-        before = now
         sleep(interval)
 
 
@@ -172,17 +174,12 @@ class _Search:
     """The files of each importer."""
     faults: list[str] = field(default_factory=list)
 
-    def ask(
-        self, kind: str, also: Callable[[Importer, Source], bool] = lambda *_: True
-    ) -> None:
+    def ask(self, kind: str, allows: Wanted = lambda _: True) -> None:
         """Let an importer claim what it recognises and what a second look allows."""
         importer = importers.load(kind)
-
-        def accepts(source: Source) -> bool:
-            return importers.recognises(importer, source) and also(importer, source)
-
+        knows: Wanted = getattr(importer, "recognises", lambda _: True)
         sources: Sequence[Source] = ()
-        with only(Selection(self.left, accepts)) as selection:
+        with only(Selection(self.left, lambda s: knows(s) and allows(s))) as selection:
             try:
                 sources = importer.sources(self.path)
             except SeveralOwnersError as error:
@@ -197,20 +194,14 @@ class _Search:
             size = sum(file.size for file in files)
             self.found.append(Found(kind, tuple(sources), len(files), size))
 
-    def taken(self) -> list[Source]:
-        """The files that importers will read."""
-        return [source for _, files in self.claimed for source in files]
 
-
-def _files(path: Path) -> list[tuple[Source, _Mark]]:
+def _files(path: Path) -> dict[Path, tuple[Source, _Mark]]:
     """Every file with its size and time of change, but those that just went."""
     if not path.exists():
         raise SourceError(f"There is no file or folder {path}.")
-    found = []
+    found = {}
     for file in in_folder(path) if path.is_dir() else [of_file(path)]:
-        try:
+        with suppress(FileNotFoundError):
             status = file.path.stat()
-        except FileNotFoundError:
-            continue
-        found.append((file, (status.st_size, status.st_mtime_ns)))
+            found[file.path] = file, (status.st_size, status.st_mtime_ns)
     return found

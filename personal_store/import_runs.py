@@ -18,12 +18,12 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from functools import cache
 from pathlib import Path
 from time import monotonic
-from typing import IO, Any
+from typing import IO
 
 from sqlite_utils import Database
 
@@ -31,7 +31,7 @@ from base.locks import lock
 from base.owner_only import open_private
 from personal_store.connection import immediate
 from personal_store.errors import StoreBusyError, StoreError, faults
-from personal_store.files.files import HEAD, Source, parts
+from personal_store.files import HEAD, Source, parts
 from personal_store.lifecycle.writing import keeps_bodies, stored
 from personal_store.records import ImportFailure, ProgressCallback
 from personal_store.store import Store
@@ -334,11 +334,8 @@ def noted(
 
 def _write(db: Database, asked: Unfinished, *, stays: bool) -> None:
     with immediate(db):
-        known = _read(db)
-        others = [one for one in known if not one.is_same(asked)]
-        if len(others) == len(known) and not stays:
-            return
-        kept = [asked, *others][:_MOST] if stays else others
+        kept = [one for one in _read(db) if not one.is_same(asked)]
+        kept = [asked, *kept][:_MOST] if stays else kept
         db.execute("DELETE FROM state WHERE name = ?", [_NAME])
         if kept:
             body = [asdict(one) | {"path": str(one.path)} for one in kept]
@@ -347,10 +344,6 @@ def _write(db: Database, asked: Unfinished, *, stays: bool) -> None:
 
 def _read(db: Database) -> list[Unfinished]:
     row = db.execute("SELECT value FROM state WHERE name = ?", [_NAME]).fetchone()
-    return [] if row is None else [_made(body) for body in json.loads(row[0])]
-
-
-def _made(body: Mapping[str, Any]) -> Unfinished:
-    known = {one.name for one in fields(Unfinished)} & set(body)  # of any version
-    values = {name: body[name] for name in known}
-    return Unfinished(**values | {"path": Path(body["path"]), "me": tuple(body["me"])})
+    bodies = json.loads(row[0]) if row else []
+    paths = ({"path": Path(one["path"]), "me": tuple(one["me"])} for one in bodies)
+    return [Unfinished(**one | path) for one, path in zip(bodies, paths, strict=True)]

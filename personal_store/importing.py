@@ -15,15 +15,11 @@ from itertools import islice
 from pathlib import Path
 from time import monotonic, time_ns
 
-from sqlite_utils import Database
-
 from personal_store import importers
 from personal_store.cleaning.cleaning import VERSION
 from personal_store.connection import immediate
 from personal_store.errors import SourceError, StoreError, faults, is_full
-from personal_store.files.files import Source
-from personal_store.files.files import why as reason_of
-from personal_store.files.sources import UNREADABLE
+from personal_store.files import UNREADABLE, Source, why
 from personal_store.import_runs import (
     Before,
     carry_over,
@@ -75,59 +71,48 @@ LONGEST = 3.0
 def import_source(
     store: Store,
     kind: str,
-    path: Path,
+    source: Path | Sequence[Source],
     *,
     me: Sequence[str] = (),
     mapping: Mapping[str, str] | None = None,
     progress: ProgressCallback | None = None,
     again: bool = False,
 ) -> ImportReport:
-    """Read everything behind a path into the store with the importer of this kind.
+    """Read everything behind a path, or sources that the importer of this kind found
+    there before, into the store.
 
     Files that have not changed since they were imported are passed over, unless they
     are read `again`. Bad records are counted and listed in the report. What cannot be
     imported at all raises StoreError, and so does an import while another one is
     running. `progress` gets (bytes done, bytes in total).
     """
-    importer = importers.load(kind)
-    with _translated(path, ImportReport()):
-        sources = importer.sources(path)
-    return import_sources(
-        store, kind, sources, me=me, mapping=mapping, progress=progress, again=again
-    )
-
-
-def import_sources(
-    store: Store,
-    kind: str,
-    sources: Sequence[Source],
-    *,
-    me: Sequence[str] = (),
-    mapping: Mapping[str, str] | None = None,
-    progress: ProgressCallback | None = None,
-    again: bool = False,
-) -> ImportReport:
-    """Read sources into the store that the importer of this kind found before; see
-    `import_source`."""
-    importer = importers.load(kind)
+    importer, report = importers.load(kind), ImportReport()
     is_mail = isinstance(importer, MailImporter)
-    report = ImportReport()
-    with _translated(sources[0].path, report), importing_alone(store.path):
-        check_room(store.path, sources, is_mail=is_mail)
-        size = sum(source.size for source in sources)
+    if isinstance(source, Path):
+        with _translated(source, report):
+            source = importer.sources(source)
+    with _translated(source[0].path, report), importing_alone(store.path):
+        check_room(store.path, source, is_mail=is_mail)
+        size = sum(one.size for one in source)
         with Readers(processes_for(size)) as readers:
             work = _Import(
-                store, kind, importer, sources, mapping or {}, readers, again, report
+                store, kind, importer, source, mapping or {}, readers, again, report
             )
             work.learn_owner(me)
             work.read_all(_Meter(progress, size))
-        if is_mail and (work.report.added or not work.newest_before):
+        if is_mail and (report.added or not work.newest_before):
             compare_threads(store.db, work.newest_before)
         if is_mail and not keeps_bodies(store.db):
             clean_all_waiting(store.db)  # else their bodies wait as they came
-        work.end()
+        for end in work.ends:  # now, as an import stopped above has to do the rest
+            end()
         work.explain_nothing_own()
-        work.name_other_addresses()
+        if is_mail and report.received:
+            for address, count in labelled_sent(store.db, work.before).items():
+                report.notes.append(
+                    f"{count:,} that are labelled as sent came from {address}: "
+                    f"'specsteer me add {address}' makes them yours"
+                )
     return report
 
 
@@ -177,7 +162,7 @@ def is_imported(store: Store, kind: str, path: Path) -> bool:
 
 @dataclass(slots=True)
 class _Import:
-    """One call of import_sources."""
+    """One call of import_source."""
 
     store: Store
     kind: str
@@ -218,20 +203,14 @@ class _Import:
         done = 0
         for source in self.sources:
             try:
-                self._read(source, meter.after(done))
+                self._read(source, replace(meter, before=done))
             except (SourceError, OSError, *UNREADABLE) as error:
                 if len(self.sources) == 1:
                     raise
-                failure = ImportFailure(source.size, source.place, reason_of(error))
+                failure = ImportFailure(source.size, source.place, why(error))
                 self.report.failures.append(failure)
             done += source.size
         meter.at(done)
-
-    def end(self) -> None:
-        """Note that the sources were read, once all is done that follows from it: an
-        import that was stopped before goes on, and does the rest."""
-        for end in self.ends:
-            end()
 
     def explain_nothing_own(self) -> None:
         """Texts of others alone were probably written under another address or name."""
@@ -239,24 +218,17 @@ class _Import:
         own = self.report.added or self.report.updated or known
         if own or not (self.report.received or self.report.met):
             return
+        mine = self.store.identities()
         if isinstance(self.importer, TalkImporter):
-            people = self.importer.people(self.sources[0])
-            self.report.notes.append(people.nothing_from(self.store.identities()))
-            return
-        mine = ", ".join(self.store.identities())
-        self.report.notes.append(
-            f"nothing here was sent from {mine}; the most frequent senders are: "
-            f"{self._people().most_common()} (--me ADDRESS adds one)"
-        )
-
-    def name_other_addresses(self) -> None:
-        """Whom mail that is labelled as sent came from, if not from the owner."""
-        if self.report.received and isinstance(self.importer, MailImporter):
-            for address, count in labelled_sent(self.store.db, self.before).items():
-                self.report.notes.append(
-                    f"{count:,} that are labelled as sent came from {address}: "
-                    f"'specsteer me add {address}' makes them yours"
-                )
+            note = self.importer.people(self.sources[0]).nothing_from(mine)
+        else:
+            assert isinstance(self.importer, MailImporter)
+            people = _people(self.importer, self.sources)
+            note = (
+                f"nothing here was sent from {', '.join(mine)}; the most frequent "
+                f"senders are: {people.most_common()} (--me ADDRESS adds one)"
+            )
+        self.report.notes.append(note)
 
     def _read(self, source: Source, meter: "_Meter") -> None:
         if source.fault:
@@ -269,14 +241,12 @@ class _Import:
         db = self.store.db
         mark = mark_of(source, time_ns())
         before = Before.of(db, self.kind, source, stored(fixed, options.me))
+        grown = 0
         if before is not None and not self.again:
             if mark and mark == before.mark:
-                self.report.reasons[UNCHANGED] += before.things
-                self.report.failures += before.failures(db)
+                self._count(before)
                 return
             grown = self._grown(source, before)
-        else:
-            grown = 0
         known = read_before(db, source, options.me, fixed)
         run = ImportRun.begin(db, self.kind, source, options.me, fixed)
         if run.position:
@@ -287,11 +257,9 @@ class _Import:
         elif grown and before is not None:
             with immediate(db):
                 carry_over(db, before, run.id)
-            self.report.reasons[UNCHANGED] += before.things
-            self.report.failures += before.failures(db)
+            self._count(before)
         start = max(run.position, known, grown)
-        grows = isinstance(self.importer, GrowingImporter) and source.content is None
-        digest = digest_of(source.path, source.size) if grows else ""
+        digest = digest_of(source.path, source.size) if self._grows(source) else ""
         batch: list[Item] = []
         since = monotonic()
         try:
@@ -310,16 +278,23 @@ class _Import:
             mark = digest = ""
         self.ends.append(partial(run.end, reader(db), mark, digest))
 
+    def _count(self, before: Before) -> None:
+        """Report what an earlier import read, and this one does not read again."""
+        self.report.reasons[UNCHANGED] += before.things
+        self.report.failures += before.failures(self.store.db)
+
+    def _grows(self, source: Source) -> bool:
+        return isinstance(self.importer, GrowingImporter) and source.content is None
+
     def _grown(self, source: Source, before: Before) -> int:
         """Where the new messages of a mailbox that has grown begin; 0 if that cannot be
         proven."""
-        grows = isinstance(self.importer, GrowingImporter) and source.content is None
-        if not grows or not before.digest or not before.size < source.size:
+        longer = bool(before.digest) and before.size < source.size
+        if not (longer and self._grows(source)):
             return 0
         assert isinstance(self.importer, GrowingImporter)
-        if not self.importer.begins_at(source, before.size):
-            return 0
-        same = digest_of(source.path, before.size) == before.digest
+        begins = self.importer.begins_at(source, before.size)
+        same = begins and digest_of(source.path, before.size) == before.digest
         return before.size if same else 0
 
     def _items(self, source: Source, options: ReadOptions) -> Iterator[Item]:
@@ -328,19 +303,28 @@ class _Import:
         return self.importer.read(source, options)
 
     def _layout(self, importer: TableImporter, source: Source) -> dict[str, str]:
-        """Columns as given, else as in the last table of this shape, else guessed."""
+        """Columns as given, else as in the last table with the same names, in whatever
+        order, else guessed; they are remembered for the next one."""
         db, names = self.store.db, importer.names(source)
-        known = remembered(db, names)
+        shape = json.dumps(sorted(name.casefold() for name in names))
+        key = "columns " + hashlib.sha256(shape.encode()).hexdigest()
+        row = db.execute("SELECT value FROM state WHERE name = ?", [key]).fetchone()
+        known = dict(json.loads(row[0])) if row else {}
         chosen = importer.columns(source, {**known, **self.mapping}).mapping()
-        note = described(source.name, chosen, bool(known), bool(self.mapping))
-        self.report.notes.append(note)
+        if self.mapping:
+            origin = "; remembered for files with these columns"
+        else:
+            guess = "as the last time" if known else "guessed"
+            origin = f" ({guess}; --map FIELD=COLUMN changes it)"
+        columns = ", ".join(
+            f"{name}={column}" for name, column in chosen.items() if column
+        )
+        self.report.notes.append(f"{source.name}: {columns}{origin}")
         if chosen != known:
-            remember(db, names, chosen)
+            value = json.dumps(chosen)
+            with immediate(db):
+                db.execute("INSERT OR REPLACE INTO state VALUES (?, ?)", [key, value])
         return chosen
-
-    def _people(self) -> Correspondents:
-        assert isinstance(self.importer, MailImporter)
-        return _people(self.importer, self.sources)
 
 
 @dataclass(slots=True)
@@ -351,10 +335,6 @@ class _Meter:
     total: int
     before: int = 0
     step: int = -1
-
-    def after(self, done: int) -> "_Meter":
-        """The meter of the next source, which begins at `done` bytes."""
-        return replace(self, before=done)
 
     def at(self, position: int) -> None:
         done = self.before + position
@@ -370,66 +350,24 @@ def _translated(path: Path, report: ImportReport) -> Iterator[None]:
     stays."""
     try:
         yield
-    except faults() as error:
+    except Exception as error:
+        if not isinstance(error, (OSError, *UNREADABLE, *faults())):
+            raise
+        counts = {
+            "of yours": report.added,
+            "of yours that changed": report.updated,
+            "by others": report.received,
+        }
+        texts = [f"{count:,} {whose}" for whose, count in counts.items() if count]
+        safe = f"texts, which are safe ({', '.join(texts)})" if texts else "no text"
         if is_full(error):
-            raise _full_disk(report) from error
-        raise StoreError(f"The store cannot be written: {error}.") from error
-    except (OSError, *UNREADABLE) as error:
-        if is_full(error):
-            raise _full_disk(report) from error
+            raise StoreError(
+                f"The disk is full. This run stored {safe}: make room and run the same "
+                "import again."
+            ) from error
+        if isinstance(error, faults()):
+            raise StoreError(f"The store cannot be written: {error}.") from error
         raise SourceError(
-            f"{path} cannot be read to its end: {reason_of(error)}. "
-            f"{_committed(report)}; the same import goes on from there."
+            f"{path} cannot be read to its end: {why(error)}. This run stored {safe}; "
+            "the same import goes on from there."
         ) from error
-
-
-def _full_disk(report: ImportReport) -> StoreError:
-    return StoreError(
-        f"The disk is full. {_committed(report)}: make room and run the same import "
-        "again."
-    )
-
-
-def _committed(report: ImportReport) -> str:
-    """What a run that was broken off has stored."""
-    counts = {
-        "of yours": report.added,
-        "of yours that changed": report.updated,
-        "by others": report.received,
-    }
-    stored = [f"{count:,} {whose}" for whose, count in counts.items() if count]
-    if not stored:
-        return "This run stored no text"
-    return f"This run stored texts, which are safe ({', '.join(stored)})"
-
-
-def remembered(db: Database, names: Sequence[str]) -> dict[str, str]:
-    """What a person or a guess made of a table with these columns; empty if nothing."""
-    row = db.execute("SELECT value FROM state WHERE name = ?", [_name(names)])
-    found = row.fetchone()
-    return dict(json.loads(found[0])) if found else {}
-
-
-def remember(db: Database, names: Sequence[str], mapping: Mapping[str, str]) -> None:
-    """Remember the columns for the next table of the same shape, in whatever order."""
-    with immediate(db):
-        db.execute(
-            "INSERT OR REPLACE INTO state VALUES (?, ?)",
-            [_name(names), json.dumps(dict(mapping))],
-        )
-
-
-def described(name: str, mapping: Mapping[str, str], known: bool, given: bool) -> str:
-    """The sentence that shows the person what is read from where."""
-    columns = ", ".join(
-        f"{field}={column}" for field, column in mapping.items() if column
-    )
-    if given:
-        return f"{name}: {columns}; remembered for files with these columns"
-    why = "as the last time" if known else "guessed"
-    return f"{name}: {columns} ({why}; --map FIELD=COLUMN changes it)"
-
-
-def _name(names: Sequence[str]) -> str:
-    shape = json.dumps(sorted(name.casefold() for name in names))
-    return "columns " + hashlib.sha256(shape.encode()).hexdigest()

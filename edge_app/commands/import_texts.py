@@ -25,11 +25,10 @@ from models.command_line import Command, ask_secret, confirm
 from personal_store import ImportReport, Store, discovery, importers
 from personal_store.discovery import Discovery, discover, discover_in, may_hold_text
 from personal_store.errors import SourceError
-from personal_store.files.files import Source
-from personal_store.files.sources import Selection, everything, only, opened
+from personal_store.files import Selection, Source, everything, only, opened
 from personal_store.import_runs import Unfinished, dismiss, unfinished
 from personal_store.importers import TalkImporter, imap
-from personal_store.importing import import_sources
+from personal_store.importing import import_source
 
 _FAILURES = 20
 """How many failures are shown."""
@@ -256,7 +255,7 @@ def _import_sent_folder(
     login = imap.Login(name, user, password, int(port), folder)
     me = me or ((user,) if "@" in user else ())
     with imap.connected(login) as mailbox, Progress("reading") as progress:
-        report = import_sources(store, "imap", [mailbox], me=me, progress=progress.show)
+        report = import_source(store, "imap", [mailbox], me=me, progress=progress.show)
     show_report(report)
     click.echo(report.summary())
 

@@ -15,7 +15,7 @@ from personal_store.errors import SourceError, StoreBusyError
 from personal_store.import_runs import Unfinished, as_begun, in_words, noted
 from personal_store.importers import MailImporter, TalkImporter
 from personal_store.importers.service_files import BOTH, NOBODY, OTHERS, YOURS
-from personal_store.importing import find_owner, import_sources
+from personal_store.importing import find_owner
 from personal_store.reading.authorship import SAMPLE
 from personal_store.records import ProgressCallback
 
@@ -138,7 +138,7 @@ def import_noted(
         for one in found:
             outcome: ImportReport | SourceError
             try:
-                outcome = import_sources(
+                outcome = import_source(
                     store,
                     one.kind,
                     one.sources,

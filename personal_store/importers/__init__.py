@@ -18,7 +18,7 @@ common type, it says whether this one is likely meant for it. Without it, what
 place for a writer whether this file names one all the same.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Protocol, cast, runtime_checkable
 
 from personal_store.errors import UnknownImporterError
-from personal_store.files.files import Source
+from personal_store.files import Source
 from personal_store.importers.exports import People
 from personal_store.importers.tables import Columns
 from personal_store.mail.mail import Mail
@@ -51,12 +51,11 @@ _FAMILIES = {
 }
 """The importers by the file they are in; a file of one may be the importer itself."""
 _OWN = {name: family for family, names in _FAMILIES.items() for name in names}
-_COMMON = " maildir emlx mbox eml lamp jsonl csv markdown docx odt text "
-"""Importers of formats that many programs write, the more specific first."""
-_UNSIGNED = ("jsonl", "csv", "markdown", "docx", "odt", "text")
-"""Importers of files that do not say who wrote them."""
-_OF_MANY = ("lamp",)
-"""Importers of files with texts of many people, of whom one has to be named."""
+_MAIL = ("maildir", "emlx", "mbox", "eml")
+UNSIGNED = ("jsonl", "csv", "markdown", "docx", "odt", "text")
+"""Importers of files that do not say who wrote them, the more specific first."""
+_COMMON = frozenset((*_MAIL, *UNSIGNED, "lamp"))
+"""Importers of formats that many programs write; lamp's has texts of many people."""
 
 
 @runtime_checkable
@@ -114,36 +113,14 @@ class TableImporter(Importer, Protocol):
         """Which column holds what; raises SourceError if no text is found."""
 
 
-def by_specificity() -> list[str]:
-    """All names, those first that know their files by more than a common suffix."""
-    return sorted(available(), key=lambda name: (_COMMON.find(f" {name} "), name))
-
-
-def unsigned() -> list[str]:
-    """Names of importers that take a file for its owner's only if somebody says so."""
-    return [name for name in by_specificity() if name in _UNSIGNED]
-
-
 def signed() -> list[str]:
     """Names of importers that know whose words they read, the more specific first."""
-    return [n for n in by_specificity() if n not in _UNSIGNED and n not in _OF_MANY]
+    return [*sorted({*available()} - _COMMON), *_MAIL]
 
 
 def is_service(name: str) -> bool:
     """Whether an importer reads the export of one service."""
-    return f" {name} " not in _COMMON and name not in ("imap", "pst")
-
-
-def is_certain(importer: Importer, source: Source) -> bool:
-    """Whether a source says who wrote it, though most of its format do not."""
-    asked: Callable[[Source], bool] = getattr(importer, "is_certain", lambda _: False)
-    return asked(source)
-
-
-def recognises(importer: Importer, source: Source) -> bool:
-    """Whether an importer takes a source that nobody gave to it by name."""
-    asked: Callable[[Source], bool] = getattr(importer, "recognises", lambda _: True)
-    return asked(source)
+    return name not in {*_COMMON, "imap", "pst"}
 
 
 @cache

@@ -9,7 +9,7 @@ import io
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,7 @@ from xml.parsers import expat
 
 from personal_store.cleaning.cleaning import VERSION, tidy
 from personal_store.errors import SourceError
-from personal_store.files.files import Source, bundled
-from personal_store.files.sources import ends_with, locate
+from personal_store.files import Source, bundled, ends_with, locate
 from personal_store.importers.exports import WITHOUT_WORDS, read_each
 from personal_store.reading.letters import FEWEST_WORDS, MAX_STORED
 from personal_store.records import Document, Item, ReadOptions, Skipped
@@ -218,7 +217,7 @@ def _note(file: Source) -> Text:
     return Text(
         prose(body),
         title=next(iter(fields.get("title", [])), "") or stem,
-        written=parse_date(date) or parse_date(named[0] if named else ""),
+        written=parse_date(date) or parse_date(named and named[0]),
         labels=tuple(tag.lstrip("#") for tag in fields.get("tags", [])),
         foreign="clippings" if fields.get("source") else "",
     )
@@ -334,35 +333,22 @@ _ODT_SKIPPED = frozenset(
         *("automatic-styles", "title", "desc"),
     )
 )
-_ODT_MARKS = {"tab": "\t", "line-break": "\n"}
+_ODT_MARKS = {"tab": "\t", "line-break": "\n", "s": " "}
 _MOST_SPACES = 100
 
 _Event = tuple[str, str, dict[str, str]]
 
 
 def _word_text(file: Source) -> Text:
-    with _opened(file) as packed:
-        body = _events(_member(packed, "word/document.xml"))
-        said = _properties(_member(packed, "docProps/core.xml", needed=False))
-    lines = _paragraphs(
-        body, ("p",), ("t",), _WORD_SKIPPED, lambda name, _: _WORD_MARKS.get(name, "")
-    )
-    return _titled(lines, said, "modified", "created")
+    body, said = _read(file, "word/document.xml", "docProps/core.xml")
+    text = _paragraphs(body, ("p",), ("t",), _WORD_SKIPPED, _WORD_MARKS)
+    return _titled(text, said, "modified", "created")
 
 
 def _odt_text(file: Source) -> Text:
-    with _opened(file) as packed:
-        body = _events(_member(packed, "content.xml"))
-        said = _properties(_member(packed, "meta.xml", needed=False))
-    lines = _paragraphs(body, ("p", "h"), ("p", "h"), _ODT_SKIPPED, _odt_mark)
-    return _titled(lines, said, "date", "creation-date")
-
-
-def _odt_mark(name: str, given: dict[str, str]) -> str:
-    if name != "s":
-        return _ODT_MARKS.get(name, "")
-    count = given.get("c", "1")
-    return " " * min(int(count) if count.isdecimal() else 1, _MOST_SPACES)
+    body, said = _read(file, "content.xml", "meta.xml")
+    text = _paragraphs(body, ("p", "h"), ("p", "h"), _ODT_SKIPPED, _ODT_MARKS)
+    return _titled(text, said, "date", "creation-date")
 
 
 def _titled(body: str, said: dict[str, str], *dates: str) -> Text:
@@ -370,8 +356,11 @@ def _titled(body: str, said: dict[str, str], *dates: str) -> Text:
     return Text(body, title=said.get("title", ""), written=parse_date(date))
 
 
-def _opened(file: Source) -> zipfile.ZipFile:
-    return zipfile.ZipFile(io.BytesIO(file.whole(MAX_DOCUMENT)))
+def _read(file: Source, text: str, about: str) -> tuple[list[_Event], dict[str, str]]:
+    """What is in the part with the text, and properties in the part with those."""
+    with zipfile.ZipFile(io.BytesIO(file.whole(MAX_DOCUMENT))) as packed:
+        body = _events(_member(packed, text))
+        return body, _properties(_member(packed, about, needed=False))
 
 
 def _member(packed: zipfile.ZipFile, name: str, *, needed: bool = True) -> bytes:
@@ -421,17 +410,19 @@ def _paragraphs(
     ends: Collection[str],
     within: Collection[str],
     skipped: Collection[str],
-    mark: Callable[[str, dict[str, str]], str],
+    marks: Mapping[str, str],
 ) -> str:
     """The text inside `within` and outside of `skipped`, a line per paragraph, blank
-    ones between; `mark` may write a text for an element."""
+    ones between; `marks` are what elements stand for, some several times."""
     lines = [""]
     skipping = inside = 0
     for event, name, given in events:
         if event == "start":
             skipping += name in skipped
             inside += name in within
-            lines[-1] += "" if skipping else mark(name, given)
+            count = given.get("c", "1") if name == "s" else "1"
+            times = min(int(count) if count.isdecimal() else 1, _MOST_SPACES)
+            lines[-1] += "" if skipping else marks.get(name, "") * times
         elif event == "end":
             skipping -= name in skipped
             inside -= name in within

@@ -11,16 +11,17 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from personal_store.cleaning.cleaning import VERSION, tidy
 from personal_store.cleaning.markup import own_text
 from personal_store.errors import SeveralOwnersError, SourceError
-from personal_store.files.files import Bundle, Source, parts, why
-from personal_store.files.sources import FAULTS, locate
+from personal_store.files import FAULTS, Bundle, Source, locate, parts, why
 from personal_store.records import Document, ImportFailure, Item, ReadOptions, Skipped
+from personal_store.text.dates import parse_date
 from personal_store.text.tokens import tokens
 
 FEWEST_WORDS = 3
@@ -47,13 +48,6 @@ _GONE = re.compile(
 _NAMES_SHOWN = 12
 
 
-class _Placed(Protocol):
-    @property
-    def position(self) -> int: ...
-
-
-Entry = TypeVar("Entry", bound=_Placed)
-Read = TypeVar("Read")
 ReadFile = Callable[[Source], Iterator[Item]]
 """Reads one file of an export; positions count from the start of that file."""
 OwnerOf = Callable[[Source], Iterable[str]]
@@ -100,7 +94,7 @@ class Service:
     texts: Shape
     read_file: ReadFile
     aside: Shape | None = None
-    owner: OwnerOf | None = None
+    owner: OwnerOf = lambda _: ()
     """Reads the owner's names from a file aside."""
     more: Shape | None = None
     """Other files with texts."""
@@ -115,15 +109,17 @@ class Service:
             SeveralOwnersError: they are of several people.
         """
         what = self.texts.what
-        texts = [shape for shape in (self.texts, self.more) if shape is not None]
-        aside = [self.aside] if self.aside is not None else []
+        texts = [shape for shape in (self.texts, self.more) if shape]
 
-        def wanted(source: Source) -> bool:
-            return any(shape.fits(source) for shape in (*texts, *aside))
+        def is_aside(file: Source) -> bool:
+            return self.aside is not None and not file.fault and self.aside.fits(file)
+
+        def wanted(file: Source) -> bool:
+            return is_aside(file) or any(shape.fits(file) for shape in texts)
 
         found = locate(path, wanted, what)
-        others = [s for s in found if not s.fault and any(x.fits(s) for x in aside)]
-        files = [s for s in found if s not in others]
+        others = [file for file in found if is_aside(file)]
+        files = [file for file in found if file not in others]
         if len(files) == 1 and path.is_file() and not files[0].member:
             head = files[0].head()
             if not any(shape.shaped(head) for shape in texts):
@@ -149,24 +145,17 @@ class Service:
 
     def owners(self, source: Source) -> tuple[str, ...]:
         """The owner by the first file aside that names one; empty if none does."""
-        return next((names for _, names in self._named(aside_of(source))), ())
+        aside = source.aside if isinstance(source, Export) else ()
+        return next((names for _, names in self._named(aside)), ())
 
     def _named(
         self, files: Iterable[Source]
     ) -> Iterator[tuple[Source, tuple[str, ...]]]:
-        owner = self.owner or (lambda _: ())
         for file in files:
-            try:
-                names = tuple(filter(None, owner(file)))
-            except (SourceError, *FAULTS):
-                continue
-            if names:
-                yield file, names
-
-
-def aside_of(source: Source) -> tuple[Source, ...]:
-    """The files without texts that came along."""
-    return source.aside if isinstance(source, Export) else ()
+            with suppress(*FAULTS):
+                names = tuple(filter(None, self.owner(file)))
+                if names:
+                    yield file, names
 
 
 def read_files(
@@ -187,7 +176,7 @@ def read_files(
                 position = before + min(item.position, file.size)
                 if position > options.start:
                     yield replace(item, position=position)
-        except (SourceError, *FAULTS) as error:
+        except FAULTS as error:
             if len(files) == 1:
                 raise
             yield ImportFailure(before + file.size, file.name, why(error))
@@ -197,8 +186,8 @@ def read_files(
 def read_each(
     source: Source,
     options: ReadOptions,
-    read_file: Callable[[Source, int, int], Iterable[Read]],
-) -> Iterator[Read | ImportFailure]:
+    read_file: Callable[[Source, int, int], Iterable[Any]],
+) -> Iterator[Any]:
     """The items of every file after options.start; what cannot be read is a failure.
 
     `read_file` gets a file and the positions before and after it. All but its last
@@ -220,15 +209,25 @@ def read_each(
 
 
 def each(
-    entries: Iterable[Entry | ImportFailure], item_of: Callable[[Entry], Document | str]
+    entries: Iterable[Any], item_of: Callable[[Any], Document | str]
 ) -> Iterator[Item]:
-    """The document in each row or element of a file, or the reason why it is skipped;
-    failures stay as they are."""
+    """The document in each `Row` or `Element` of a file, or why it is skipped; an
+    `ImportFailure` stays as it is."""
     for entry in entries:
         if isinstance(entry, ImportFailure):
             yield entry
         else:
             yield placed(item_of(entry), entry.position)
+
+
+def written(
+    key: str, kind: str, said: str, date: Any, *, fewest: int = 1, **fields: Any
+) -> Document | str:
+    """A text as a document, still without its position; a reason to skip it if it has
+    fewer words."""
+    if says_little(said, fewest):
+        return WITHOUT_TEXT if fewest == 1 else WITHOUT_WORDS
+    return Document(0, key, kind, said, sent_at=parse_date(date), **fields)
 
 
 def placed(item: Document | str, position: int) -> Document | Skipped:
@@ -313,56 +312,53 @@ class People:
                 another.
         """
         owned = set(map(self.identity, self.owners))
-        names = [n for n in given if self._has(n) or self.identity(n) in owned]
-        known = self.known(identities)
+        there = set(map(self.identity, self.writers))
+        names = [n for n in given if self.identity(n) in owned | there]
+        known = self._known(identities)
         if self.owners and known and not names and not owned & {*known}:
             # An export says whose it is; its posts and comments are not signed.
-            others = ", ".join(name.partition(":")[2] for name in known)
             raise SourceError(
-                f"This is the export of {self.owners[0]}, and you are {others} here: "
-                f"if both are you, say --me '{self.owners[0]}'."
+                f"This is the export of {self.owners[0]}, and you are "
+                f"{', '.join(known.values())} here: if both are you, say "
+                f"--me '{self.owners[0]}'."
             )
         if names or not self.writers:
             return names, ""
-        owners = [name for name in self.owners if self._has(name)]
+        owners = [name for name in self.owners if self.identity(name) in there]
         if owners:
             return owners, "the export says so"
         if known:
             return [], ""
         wrong = next((name for name in given if "@" not in name), "")
         raise SourceError(
-            f"Nobody is called '{wrong}' here. The names are: {self.listed()}."
+            f"Nobody is called '{wrong}' here. The names are: {self._listed()}."
             if wrong
             else "It is not clear which name is yours: say so with --me NAME. The "
-            f"names are: {self.listed()}."
+            f"names are: {self._listed()}."
         )
-
-    def known(self, identities: Collection[str]) -> list[str]:
-        """The identities that are names of this service."""
-        return [i for i in identities if i.startswith(f"{self.service}:")]
 
     def nothing_from(self, identities: Collection[str]) -> str:
         """A sentence for an import without one own message."""
-        mine = [name.partition(":")[2] for name in self.known(identities)]
         return (
-            f"nothing here was written by {', '.join(mine)}; the names are: "
-            f"{self.listed()} (--me NAME adds one)"
+            f"nothing here was written by {', '.join(self._known(identities).values())}"
+            f"; the names are: {self._listed()} (--me NAME adds one)"
         )
 
     def identity(self, name: str) -> str:
         """What the store calls the bearer of a name."""
         return identity(self.service, name)
 
-    def listed(self) -> str:
+    def _known(self, identities: Collection[str]) -> dict[str, str]:
+        """The identities that are names of this service, with these names."""
+        ours = (i for i in identities if i.startswith(f"{self.service}:"))
+        return {i: i.partition(":")[2] for i in ours}
+
+    def _listed(self) -> str:
         """The names and how much each wrote, the most first."""
         most = self.writers.most_common(_NAMES_SHOWN)
         more = len(self.writers) - len(most)
         ending = f" and {more:,} more" if more > 0 else ""
         return ", ".join(f"{name} ({count:,})" for name, count in most) + ending
-
-    def _has(self, name: str) -> bool:
-        wanted = self.identity(name)
-        return any(self.identity(writer) == wanted for writer in self.writers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,10 +373,8 @@ class TalkService(Service):
         """Who signed the messages."""
         found = People(self.name, owners=self.owners(source))
         for file in readable(source):
-            try:
+            with suppress(*FAULTS):
                 found.writers.update(self.writers(file))
-            except FAULTS:
-                continue
         return found
 
 

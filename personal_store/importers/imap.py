@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from personal_store.errors import SourceError
-from personal_store.files.files import Source
+from personal_store.files import Source
 from personal_store.mail.labels import decoded, folder_label, is_sent
 from personal_store.mail.mail import Mail
 from personal_store.mail.mailbox import MAX_MESSAGE

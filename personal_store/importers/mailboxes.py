@@ -13,8 +13,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from personal_store.errors import SourceError
-from personal_store.files.files import Source, Wanted, bundled, parts
-from personal_store.files.sources import FAULTS, ends_with, locate
+from personal_store.files import (
+    FAULTS,
+    Source,
+    Wanted,
+    bundled,
+    ends_with,
+    locate,
+    parts,
+)
 from personal_store.importers.exports import read_each
 from personal_store.mail.labels import folder_label, is_sent, unwanted
 from personal_store.mail.mail import Mail, parse_headers

@@ -13,10 +13,9 @@ from contextlib import suppress
 from typing import Any
 
 from personal_store.cleaning.cleaning import tidy
-from personal_store.files.files import Source
-from personal_store.files.sources import FAULTS
+from personal_store.files import FAULTS, Source
 from personal_store.importers.exports import (
-    WITHOUT_TEXT,
+    FEWEST_WORDS,
     WITHOUT_WORDS,
     People,
     Shape,
@@ -26,9 +25,10 @@ from personal_store.importers.exports import (
     identity,
     placed,
     readable,
-    says_little,
+    written,
 )
 from personal_store.importers.structured import (
+    NO_OBJECT,
     Element,
     content,
     elements,
@@ -38,7 +38,6 @@ from personal_store.importers.structured import (
     marked,
 )
 from personal_store.records import Document, ImportFailure, Item
-from personal_store.text.dates import parse_date
 
 _MESSAGES = r"message_\d+\.json"
 _MESSAGE_FIELDS = (("messages",), ("participants",), ("sender_name", "senderName"))
@@ -111,7 +110,7 @@ def _read_messages(service: str, file: Source) -> Iterator[Item]:
             yield placed(_message(service, talk, entry), position)
         else:
             where = f"{file.name}, message {number}"
-            yield ImportFailure(position, where, "it is not an object with fields")
+            yield ImportFailure(position, where, NO_OBJECT)
 
 
 def _message(
@@ -120,7 +119,7 @@ def _message(
     name, said = _sender(entry), _said_in(entry.get("content") or entry.get("text"))
     if not name:
         return "messages without a name"
-    if _is_made(entry, name, said) or says_little(said):
+    if _is_made(entry, name, said):
         return WITHOUT_WORDS
     sender = identity(service, name)
     date = entry.get("timestamp_ms") or entry.get("timestamp")
@@ -128,11 +127,12 @@ def _message(
     thread = mend(talk.get("threadName")).strip()
     title = mend(talk.get("title")).strip() or _NUMBER.sub("", thread)
     path = mend(talk.get("thread_path")) or thread
-    return Document(
-        *(0, digest(service, "message", sender, date, said), "message", said),
+    return written(
+        digest(service, "message", sender, date, said),
+        *("message", said, date),
+        fewest=FEWEST_WORDS,
         recipient=others[0] if len(others) == 1 else title,
         sender=sender,
-        sent_at=parse_date(date),
         thread=f"{service}:{path}" if path else "",
     )
 
@@ -153,14 +153,12 @@ def _is_made(entry: dict[str, Any], name: str, said: str) -> bool:
     Such sentences are in the person's language, but most begin with the name of
     whoever did something.
     """
-    if entry.get("is_unsent") is True or entry.get("isUnsent") is True:
+    if True in (entry.get("is_unsent"), entry.get("isUnsent")):
         return True
-    if entry.get("type") == "placeholder":
+    if entry.get("type") == "placeholder" or "call_duration" in entry:
         return True
-    if "call_duration" in entry or _MADE.fullmatch(said):
-        return True
-    first = name.split()[0]
-    return len(said) < _LONGEST_MADE and said.startswith((f"{name} ", f"{first} "))
+    begins = said.startswith((f"{name} ", f"{name.split()[0]} "))
+    return bool(_MADE.fullmatch(said)) or (begins and len(said) < _LONGEST_MADE)
 
 
 def _participants(talk: dict[str, Any]) -> list[str]:
@@ -188,29 +186,21 @@ def _read_facebook(file: Source) -> Iterator[Item]:
 def _facebook_post(element: Element) -> Document | str:
     parts = [mapping(part) for part in listing(element.get("data"))]
     comments = [mapping(part.get("comment")) for part in parts if part.get("comment")]
-    written = [part.get("post") for part in parts if part.get("post")]
-    written += [comment.get("comment") for comment in comments]
-    said = _said_in(next(iter(written), "")) or _below_picture(element)
-    if says_little(said, 1):
-        return WITHOUT_TEXT
+    texts = [part.get("post") for part in parts if part.get("post")]
+    texts += [comment.get("comment") for comment in comments]
+    said = _said_in(next(iter(texts), ""))
+    if not said:  # perhaps below a picture
+        attachments = map(mapping, listing(element.get("attachments")))
+        below = [part for one in attachments for part in listing(one.get("data"))]
+        media = (mapping(mapping(part).get("media")) for part in below)
+        said = next(filter(None, (_said_in(m.get("description")) for m in media)), "")
     date = element.get("timestamp")
     kind = "comment" if comments else "post"
     groups = [comment["group"] for comment in comments if comment.get("group")]
-    return Document(
-        *(0, digest("facebook", kind, date, said), "post", said),
-        recipient=_said_in(groups[0]) if groups else "",
-        sent_at=parse_date(date),
+    key = digest("facebook", kind, date, said)
+    return written(
+        *(key, "post", said, date), recipient=_said_in(groups[0]) if groups else ""
     )
-
-
-def _below_picture(element: Element) -> str:
-    """What is written below the first picture that has something."""
-    for attachment in listing(element.get("attachments")):
-        for part in listing(mapping(attachment).get("data")):
-            media = mapping(mapping(part).get("media"))
-            if said := _said_in(media.get("description")):
-                return said
-    return ""
 
 
 def _facebook_owner(file: Source) -> list[str]:
@@ -297,12 +287,12 @@ def _value(labels: dict[str, dict[str, Any]], names: tuple[str, ...]) -> Any:
 def _caption(element: Element) -> Document | str:
     pictures = [mapping(picture) for picture in listing(element.get("media"))]
     labels = _labelled(element.fields)
-    written = [element.get("title"), *(picture.get("title") for picture in pictures)]
-    written += [labels[name].get("value") for name in _CAPTION if name in labels]
-    said = _said_in(next(filter(None, written), ""))
+    texts = [element.get("title"), *(picture.get("title") for picture in pictures)]
+    texts += [labels[name].get("value") for name in _CAPTION if name in labels]
+    said = _said_in(next(filter(None, texts), ""))
     dates = (element.get("creation_timestamp", "timestamp"), *pictures[:1])
     date = next((mapping(d).get("creation_timestamp", d) for d in dates if d), None)
-    return _instagram_text("post", said, date, "")
+    return written(digest("instagram", "post", date, said), "post", said, date)
 
 
 def _comment(element: Element) -> Document | str:
@@ -318,14 +308,8 @@ def _comment(element: Element) -> Document | str:
     owner = _said_in(_value(labels, _OWNER)) or _said_in(element.get("title"))
     dates = [part.get("timestamp") for part in (*labels.values(), *lists)]
     date = next(filter(None, [*dates, element.get("timestamp")]), None)
-    return _instagram_text("comment", said, date, owner)
-
-
-def _instagram_text(what: str, said: str, date: Any, recipient: str) -> Document | str:
-    if says_little(said, 1):
-        return WITHOUT_TEXT
-    key = digest("instagram", what, date, said)
-    return Document(0, key, "post", said, recipient=recipient, sent_at=parse_date(date))
+    key = digest("instagram", "comment", date, said)
+    return written(key, "post", said, date, recipient=owner)
 
 
 def _instagram_owner(file: Source) -> list[str]:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from personal_store.cleaning.cleaning import tidy
-from personal_store.files.files import Source
+from personal_store.files import Source
 from personal_store.importers.exports import (
+    FEWEST_WORDS,
     WITHOUT_TEXT,
-    WITHOUT_WORDS,
     Service,
     Shape,
     TalkService,
@@ -21,9 +21,10 @@ from personal_store.importers.exports import (
     is_gone,
     placed,
     prose,
-    says_little,
+    written,
 )
 from personal_store.importers.structured import (
+    NO_OBJECT,
     Element,
     Row,
     beginning,
@@ -49,29 +50,17 @@ from personal_store.text.dates import parse_date
 # were given and those that were received have the same columns, so only the name of the
 # file distinguishes them.
 
-_SHARES = (("sharecommentary",), ("sharelink", "date"))
-_COMMENTS = (("link",), ("message",), ("date",))
 _MESSAGES = (("conversationid",), ("from",), ("content",))
-_INVITATIONS = (("message",), ("direction",), ("sentat",))
-_RECOMMENDATIONS = (("firstname",), ("text",), ("status", "creationdate"))
-_TABLES = (_SHARES, _COMMENTS, _MESSAGES, _INVITATIONS, _RECOMMENDATIONS)
-"""Columns by which a table is recognised: at least one of each group."""
 _YES = frozenset({"yes", "true", "1"})
 _GIVEN = re.compile(r"recommendations[ _]given", re.IGNORECASE)
 
 
 def _read_linkedin(file: Source) -> Iterator[Item]:
     head = file.head()
-    make: Callable[[Row], Document | str] = _comment
-    if has_columns(head, *_SHARES):
-        make = _share
-    elif has_columns(head, *_MESSAGES):
-        make = _message
-    elif has_columns(head, *_INVITATIONS):
-        make = _invitation
-    elif has_columns(head, *_RECOMMENDATIONS):
-        is_given = _GIVEN.match(file.name)
-        make = _given if is_given else lambda _: "recommendations by others"
+    makers = (make for columns, make in _TABLES.items() if has_columns(head, *columns))
+    make = next(makers, _comment)
+    if make is _given and not _GIVEN.match(file.name):
+        return each(rows(file), lambda _: "recommendations by others")
     return each(rows(file, escape="\\" if make is _comment else None), make)
 
 
@@ -87,13 +76,8 @@ def _comment(row: Row) -> Document | str:
 
 
 def _linkedin_post(row: Row, said: str, own_id: str) -> Document | str:
-    if says_little(said, 1):
-        return WITHOUT_TEXT
-    return Document(
-        *(0, f"linkedin:{own_id}", "post", said),
-        sent_at=parse_date(row.get("date")),
-        thread=row.get("sharelink", "link"),
-    )
+    key, date = f"linkedin:{own_id}", row.get("date")
+    return written(key, "post", said, date, thread=row.get("sharelink", "link"))
 
 
 def _message(row: Row) -> Document | str:
@@ -101,38 +85,41 @@ def _message(row: Row) -> Document | str:
     if row.get("folder").upper().startswith("DRAFT") or _YES & drafted:
         return "drafts"
     said, name = prose(row.get("content")), row.get("from")
-    if says_little(said):
-        return WITHOUT_WORDS
-    if not name:
-        return "messages without a name"
     talk, date = row.get("conversationid"), row.get("date")
-    return Document(
-        *(0, digest("linkedin", talk, date, name, said), "message", said),
+    message = written(
+        digest("linkedin", talk, date, name, said),
+        *("message", said, date),
+        fewest=FEWEST_WORDS,
         title=prose(row.get("subject")),
         recipient=row.get("to", "conversationtitle"),
         sender=identity("linkedin", name),
-        sent_at=parse_date(date),
         thread=f"linkedin:{talk}" if talk else "",
     )
+    return message if name or isinstance(message, str) else "messages without a name"
 
 
 def _invitation(row: Row) -> Document | str:
     if row.get("direction").upper() != "OUTGOING":
         return "invitations by others"
     said, date, to = prose(row.get("message")), row.get("sentat"), row.get("to")
-    if says_little(said):
-        return WITHOUT_WORDS
     key = digest("linkedin", "invitation", date, to, said)
-    return Document(0, key, "message", said, recipient=to, sent_at=parse_date(date))
+    return written(key, "message", said, date, fewest=FEWEST_WORDS, recipient=to)
 
 
 def _given(row: Row) -> Document | str:
-    said, date = prose(row.get("text")), row.get("creationdate")
-    if says_little(said, 1):
-        return WITHOUT_TEXT
-    person = _person(row)
+    date, person = row.get("creationdate"), _person(row)
     key = digest("linkedin", "recommendation", person, date)
-    return Document(0, key, "post", said, recipient=person, sent_at=parse_date(date))
+    return written(key, "post", prose(row.get("text")), date, recipient=person)
+
+
+_TABLES: dict[tuple[tuple[str, ...], ...], Callable[[Row], Document | str]] = {
+    (("sharecommentary",), ("sharelink", "date")): _share,
+    _MESSAGES: _message,
+    (("message",), ("direction",), ("sentat",)): _invitation,
+    (("firstname",), ("text",), ("status", "creationdate")): _given,
+    (("link",), ("message",), ("date",)): _comment,
+}
+"""How a row is read by the columns of its table: at least one of each group."""
 
 
 def _person(row: Row) -> str:
@@ -176,24 +163,20 @@ def _toot(element: Element) -> Document | str:
     if element.get("type") != "Create":
         return "posts of others"
     note = mapping(element.get("object"))
-    written = prose(_INLINE_QUOTE.sub("", text(note.get("content"))))
-    to, said = addressed(written)
-    if says_little(said, 1):
-        return WITHOUT_TEXT
+    to, said = addressed(prose(_INLINE_QUOTE.sub("", text(note.get("content")))))
     own_id, date = text(note.get("id")), note.get("published")
     # A post for everybody or all followers; also assumed if nothing says for whom.
     readers = [note.get("to"), note.get("cc")]
     names = [n for r in readers for n in (r if isinstance(r, list) else [r]) if n]
     is_open = not names or any(_OPEN.search(n) for n in names if isinstance(n, str))
     answered = text(note.get("inReplyTo"))
-    return Document(
-        position=0,
-        key=f"mastodon:{own_id}" if own_id else digest("mastodon", date, said),
-        kind="post" if is_open else "message",
-        text=said,
+    return written(
+        f"mastodon:{own_id}" if own_id else digest("mastodon", date, said),
+        "post" if is_open else "message",
+        said,
+        date,
         title=prose(note.get("summary")),
         recipient=to,
-        sent_at=parse_date(date),
         thread=text(note.get("conversation") or note.get("context")),
         reply_to=f"mastodon:{answered}" if answered else "",
         trimmed="<blockquote" in text(note.get("content")),
@@ -228,25 +211,20 @@ def _read_reddit(file: Source) -> Iterator[Item]:
 
 
 def _reddit_text(row: Row, kind: str) -> Document | str:
-    written = tidy(_REDDIT_MARKS.sub("", prose(row.get("body")))).strip()
-    if is_gone(written):
+    whole = tidy(_REDDIT_MARKS.sub("", prose(row.get("body")))).strip()
+    if is_gone(whole):
         return "deleted"
-    said = _REDDIT_QUOTE.sub("", written).strip()
-    if says_little(said, 1):
-        return WITHOUT_TEXT
+    said = _REDDIT_QUOTE.sub("", whole).strip()
     title = prose(row.get("title"))
     own_id, date = row.get("id").removeprefix(f"{kind}_"), row.get("date")
-    return Document(
-        position=0,
-        key=f"reddit:{kind}_{own_id}" if own_id else digest("reddit", kind, date, said),
-        kind="post",
-        text=said,
+    return written(
+        f"reddit:{kind}_{own_id}" if own_id else digest("reddit", kind, date, said),
+        *("post", said, date),
         title="" if is_gone(title) else title,
         recipient=f"r/{row.get('subreddit')}" if row.get("subreddit") else "",
-        sent_at=parse_date(date),
         thread=row.get("link", "permalink"),
         reply_to=row.get("parent"),
-        trimmed=said != written,
+        trimmed=said != whole,
     )
 
 
@@ -330,33 +308,28 @@ def _read_youtube(file: Source) -> Iterator[Item]:
 
 
 def _youtube_comment(row: Row, columns: _Columns) -> Document | str:
-    written = row.get(*columns.text)
-    runs = _runs(written)
+    said = row.get(*columns.text)
+    runs = _runs(said)
     if runs is not None:
-        written = "".join(text(mapping(run).get("text")) for run in runs)
-    said = tidy(written).strip()
+        said = "".join(text(mapping(run).get("text")) for run in runs)
+    said = tidy(said).strip()
     to, own = addressed(said) if row.get(*columns.parent) else ("", said)
-    if says_little(own, 1):
-        return WITHOUT_TEXT
     date, own_id = row.get(*columns.date), row.get(*columns.id)
     video = row.get(*columns.video)
-    return Document(
-        position=0,
-        key=f"youtube:{own_id}" if own_id else digest("youtube", date, said),
-        kind="post",
-        text=own,
+    return written(
+        f"youtube:{own_id}" if own_id else digest("youtube", date, said),
+        *("post", own, date),
         recipient=to,
-        sent_at=parse_date(date),
         thread=f"youtube:{video}" if video else "",
     )
 
 
-def _runs(written: str) -> list[Any] | None:
+def _runs(said: str) -> list[Any] | None:
     """What the JSON holds; None if the text is no JSON."""
-    if not written.startswith("{"):
+    if not said.startswith("{"):
         return None
     try:
-        found = json.loads(f"[{written}]", strict=False)
+        found = json.loads(f"[{said}]", strict=False)
     except (ValueError, RecursionError):
         return None
     first = mapping(found[0])
@@ -383,7 +356,7 @@ def _read_keep(file: Source) -> Iterator[Item]:
     if isinstance(note, dict):
         yield placed(_note(note), file.size)
     else:
-        yield ImportFailure(file.size, file.name, "it is not an object with fields")
+        yield ImportFailure(file.size, file.name, NO_OBJECT)
 
 
 def _note(note: dict[str, Any]) -> Document | str:

@@ -21,8 +21,7 @@ from typing import Any
 
 from base.extras import how_to_add
 from personal_store.errors import SourceError
-from personal_store.files.files import Source
-from personal_store.files.sources import Spill, ends_with, locate
+from personal_store.files import Source, Spill, ends_with, locate
 from personal_store.mail.labels import unwanted
 from personal_store.mail.mail import Mail, parse_headers
 from personal_store.reading.letters import read_letter

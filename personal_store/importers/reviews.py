@@ -13,8 +13,7 @@ from typing import Any
 
 from personal_store.cleaning.cleaning import tidy
 from personal_store.errors import SourceError
-from personal_store.files.files import Source
-from personal_store.files.sources import locate
+from personal_store.files import Source, locate
 from personal_store.importers.exports import (
     WITHOUT_TEXT,
     Export,
@@ -26,6 +25,7 @@ from personal_store.importers.exports import (
     prose,
 )
 from personal_store.importers.structured import (
+    NO_OBJECT,
     Element,
     Row,
     columns,
@@ -165,16 +165,16 @@ class _GoogleReviews:
                 f"{source.path} holds no reviews: Google's Reviews.json has a list "
                 "'features'."
             )
-        last = {_place_key(feature): index for index, feature in enumerate(features)}
-        for index, feature in enumerate(features):
-            position = source.size * (index + 1) // len(features)
+        last = {_place_key(one): count for count, one in enumerate(features, 1)}
+        for count, feature in enumerate(features, 1):
+            position = source.size * count // len(features)
             if position <= options.start:
                 continue
-            where = f"{source.name}, review {index + 1}"
+            newer = last[_place_key(feature)] != count
             try:
-                newer = last[_place_key(feature)] != index
                 yield placed(_OLDER if newer else _place_review(feature), position)
             except ValueError as error:
+                where = f"{source.name}, review {count}"
                 yield ImportFailure(position, where, str(error))
 
 
@@ -189,7 +189,7 @@ def _is_review_file(source: Source) -> bool:
 def _place_review(feature: Any) -> Document | str:
     """Raises ValueError if it is no review."""
     if not isinstance(feature, dict):
-        raise ValueError("it is not an object with fields")
+        raise ValueError(NO_OBJECT)
     fields = _flat(feature)
     if "reviewer" in fields:
         return "reviews by others"
@@ -224,16 +224,13 @@ def _place_key(feature: Any) -> str:
 
 def _flat(feature: Mapping[str, Any]) -> dict[str, Any]:
     """All fields of a review, nested ones too, by a spelling without case and marks."""
-    properties, geometry = feature.get("properties"), feature.get("geometry")
     found: dict[str, Any] = {}
-    for layer in (geometry, feature, _place(feature), properties, _place(properties)):
-        found.update({plain(name): value for name, value in mapping(layer).items()})
+    for layer in (feature.get("geometry"), feature, feature.get("properties")):
+        fields = [(plain(name), value) for name, value in mapping(layer).items()]
+        found.update(fields)
+        place = mapping(next((v for name, v in fields if name == "location"), None))
+        found.update({plain(name): value for name, value in place.items()})
     return found
-
-
-def _place(layer: Any) -> Any:
-    fields = mapping(layer).items()
-    return next((value for name, value in fields if plain(name) == "location"), None)
 
 
 def _first(fields: Mapping[str, Any], names: tuple[str, ...]) -> Any:

@@ -7,15 +7,16 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from typing import IO, Any
 
 from personal_store.errors import SourceError
-from personal_store.files.files import HEAD, Source
+from personal_store.files import HEAD, Source
 from personal_store.records import ImportFailure
 from personal_store.text.charset import decode, storable
 
+NO_OBJECT = "it is not an object with fields"
 _BLOCK = 1024 * 1024
 MAX_ELEMENT = 64 * 1024 * 1024
 """Characters of one element; a longer one is refused."""
@@ -42,7 +43,7 @@ def array_values(stream: IO[bytes], name: str) -> Iterator[tuple[int, Any]]:
             continue
         try:
             value, length = text.value(decoder)
-        except (ValueError, RecursionError) as error:
+        except _FAULTS as error:
             raise SourceError(f"{name} is not JSON: {error}.") from error
         text.take(length)
         yield text.position, value
@@ -54,9 +55,7 @@ class _Text:
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
-        self._buffer = ""
-        self._at = 0
-        self._ended = False
+        self._buffer, self._at, self._ended = "", 0, False
         self.position = 0
         """Bytes of the stream up to what was taken last."""
 
@@ -64,12 +63,9 @@ class _Text:
         """The next character that is no white space; empty at the end."""
         while True:
             rest = self._buffer[self._at : self._at + 1]
-            if rest and not rest.isspace():
+            if rest.strip() or not (rest or self._more(_BLOCK)):
                 return rest
-            if rest:
-                self.take(1)
-            elif not self._more(_BLOCK):
-                return ""
+            self.take(len(rest))
 
     def take(self, length: int) -> None:
         """Go past N characters."""
@@ -95,10 +91,8 @@ class _Text:
             return False
         data = self._stream.read(count)
         self._ended = not data
-        self._buffer = self._buffer[self._at :] + self._decoder.decode(
-            data, self._ended
-        )
-        self._at = 0
+        more = self._decoder.decode(data, self._ended)
+        self._buffer, self._at = self._buffer[self._at :] + more, 0
         return True
 
 
@@ -108,7 +102,6 @@ class Element:
 
     position: int
     """Bytes of the file up to its end."""
-    number: int
     fields: dict[str, Any]
 
     def get(self, *names: str) -> Any:
@@ -167,32 +160,29 @@ def elements(source: Source, *names: str) -> Iterator[Element | ImportFailure]:
     if match is None:
         raise SourceError(f"{source.name} does not hold the list it should.")
     begin = match.end() - 1  # at the bracket that opens the list
-    number = 0
+    count = 1
     with source.open() as stream:
         stream.seek(begin)
         try:
-            for number, (length, value) in enumerate(
-                array_values(stream, source.name), 1
-            ):
-                where = f"{source.name}, entry {number}"
+            for length, value in array_values(stream, source.name):
                 if isinstance(value, dict):
-                    yield Element(begin + length, number, value)
+                    yield Element(begin + length, value)
                 else:
-                    reason = "it is not an object with fields"
+                    where, reason = f"{source.name}, entry {count}", NO_OBJECT
                     yield ImportFailure(begin + length, where, reason)
+                count += 1
         except SourceError as error:
-            where = f"{source.name}, entry {number + 1}"
             reason = f"{error} The rest of the file is not read"
-            yield ImportFailure(source.size, where, reason)
+            yield ImportFailure(source.size, f"{source.name}, entry {count}", reason)
 
 
-_DELIMITERS = ",;\t|"
-_LONGEST_FIELD = 16 * 1024 * 1024
+DELIMITERS = ",;\t|"
+LONGEST_FIELD = 16 * 1024 * 1024
 _PRIVATE = frozenset({"ip", "ipaddress", "registrationip"})
 """Columns that nobody needs and that are not even kept in memory."""
 _SAMPLE = 12
 """Rows that show what a table holds."""
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +206,7 @@ def plain(name: str) -> str:
 
 def has_columns(head: bytes, *groups: tuple[str, ...]) -> bool:
     """Whether a file begins with names of columns, at least one of each group."""
-    if head.startswith(_UTF16):
+    if head.startswith(UTF16):
         return False
     text = _decoded(head.lstrip(b"\xef\xbb\xbf\r\n").partition(b"\n")[0])
     try:
@@ -234,7 +224,7 @@ def columns(*groups: str) -> Callable[[bytes], bool]:
 
 def beginning(head: bytes) -> list[list[str]]:
     """The first whole rows of a table, the names of its columns in front."""
-    if head.startswith(_UTF16):
+    if head.startswith(UTF16):
         return []
     text = _decoded(head.lstrip(b"\xef\xbb\xbf\r\n"))
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(head))
@@ -252,30 +242,46 @@ def rows(source: Source, *, escape: str | None = None) -> Iterator[Row | ImportF
     UTF-16, which only a spreadsheet writes.
     """
     head = source.head()
-    if head.startswith(_UTF16):
+    if head.startswith(UTF16):
         raise SourceError(f"{source.name} is UTF-16: save it as CSV in UTF-8.")
-    csv.field_size_limit(_LONGEST_FIELD)
+    csv.field_size_limit(LONGEST_FIELD)
+    position = 0
+
+    def lines(stream: IO[bytes]) -> Iterator[str]:
+        nonlocal position
+        for line in stream:
+            position += len(line)
+            yield _decoded(line)
+
     with source.open() as stream:
-        lines = _Lines(stream)
-        reader = csv.reader(lines, delimiter=_delimiter(head), escapechar=escape)
+        delimiter = _delimiter(head)
+        reader = csv.reader(lines(stream), delimiter=delimiter, escapechar=escape)
         names: list[str] = []
-        while True:
-            try:
-                row = next(reader)
-            except StopIteration:
-                return
-            except csv.Error as error:
-                yield ImportFailure(lines.position, lines.where(source), str(error))
-                continue
-            if not names:
+        for line, row in parsed(reader):
+            where = f"{source.name}, line {line}"
+            if isinstance(row, str):
+                yield ImportFailure(position, where, row)
+            elif not names:
                 names = [plain(name) for name in row]
             elif any(row[len(names) :]):
                 reason = f"it has {len(row)} fields, the first line has {len(names)}"
-                yield ImportFailure(lines.position, lines.where(source), reason)
+                yield ImportFailure(position, where, reason)
             elif any(row):
                 pairs = zip(names, row, strict=False)
                 fields = {name: value for name, value in pairs if name not in _PRIVATE}
-                yield Row(lines.position, fields)
+                yield Row(position, fields)
+
+
+def parsed(reader: Any) -> Iterator[tuple[int, list[str] | str]]:
+    """(number of its last line, cells, or what is wrong) of each row of csv.reader."""
+    while True:
+        try:
+            row: list[str] | str = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            row = str(error)
+        yield reader.line_num, row
 
 
 def number(value: Any) -> float | None:
@@ -287,31 +293,6 @@ def number(value: Any) -> float | None:
     return found if 0 <= found <= 100 else None
 
 
-@dataclass(slots=True)
-class _Lines:
-    """Decoded lines, and how much of the file they are."""
-
-    stream: IO[bytes]
-    position: int = 0
-    count: int = 0
-    lines: Iterator[bytes] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.lines = iter(self.stream)
-
-    def __iter__(self) -> "_Lines":
-        return self
-
-    def __next__(self) -> str:
-        line = next(self.lines)
-        self.position += len(line)
-        self.count += 1
-        return _decoded(line)
-
-    def where(self, source: Source) -> str:
-        return f"{source.name}, line {self.count}"
-
-
 def _decoded(line: bytes) -> str:
     try:
         return storable(line.decode("utf-8-sig"))
@@ -321,4 +302,4 @@ def _decoded(line: bytes) -> str:
 
 def _delimiter(head: bytes) -> str:
     line = head.lstrip(b"\xef\xbb\xbf\r\n").partition(b"\n")[0]
-    return max(_DELIMITERS, key=lambda mark: line.count(mark.encode()))
+    return max(DELIMITERS, key=lambda mark: line.count(mark.encode()))

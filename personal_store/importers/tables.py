@@ -18,14 +18,17 @@ from typing import Any
 from personal_store.cleaning.cleaning import VERSION, tidy
 from personal_store.cleaning.markup import own_text
 from personal_store.errors import SourceError
-from personal_store.files.files import Source
-from personal_store.files.sources import ends_with, locate
+from personal_store.files import Source, ends_with, locate
 from personal_store.importers.exports import WITHOUT_TEXT, digest, is_gone, placed
 from personal_store.importers.service_files import keep_out
 from personal_store.importers.structured import (
+    DELIMITERS,
+    LONGEST_FIELD,
+    UTF16,
     array_values,
     mapping,
     number,
+    parsed,
     plain,
     text,
 )
@@ -103,32 +106,23 @@ class Columns:
             chosen[field] = same or column
         taken = set(chosen.values())
         for field, guesses in _GUESSES.items():
-            if field not in chosen:
-                spelled = {
-                    plain(name): name for name in reversed(names) if name not in taken
-                }
-                found = next(
-                    (spelled[guess] for guess in guesses.split() if guess in spelled),
-                    "",
-                )
-                if found:
-                    chosen[field] = found
-                    taken.add(found)
+            free = {plain(name): name for name in reversed(names) if name not in taken}
+            found = next((free[one] for one in guesses.split() if one in free), "")
+            if found and field not in chosen:
+                chosen[field] = found
+                taken.add(found)
         if not chosen.get("text"):
             # The column with the longest prose on average, if any reads like prose.
             rows = list(sample)
-            lengths = {
-                name: sum(
-                    len(value)
-                    for value in (row.get(name) for row in rows)
-                    if isinstance(value, str) and " " in value.strip()
-                )
-                / max(1, len(rows))
-                for name in names
-                if name not in taken
-            }
-            best = max(lengths, key=lengths.__getitem__, default="")
-            chosen["text"] = best if best and lengths[best] >= _SHORTEST_AVERAGE else ""
+
+            def prose(name: str) -> int:
+                values = (text(row.get(name)) for row in rows)
+                return sum(len(value) for value in values if " " in value.strip())
+
+            free_names = [name for name in names if name not in taken]
+            best = max(free_names, key=prose, default="")
+            is_prose = best and prose(best) >= _SHORTEST_AVERAGE * max(1, len(rows))
+            chosen["text"] = best if is_prose else ""
         if not chosen["text"]:
             raise SourceError(
                 "It is not clear which column holds the text: say so with --map "
@@ -148,7 +142,7 @@ class Columns:
             said = "".join(piece for piece in pieces if isinstance(piece, str))
         text = _readable(said)
         if not text or is_gone(text):
-            return Skipped(position, "without text")
+            return Skipped(position, WITHOUT_TEXT)
         title, to = _readable(row.get(self.title)), _readable(row.get(self.to))
         # By id if there is one, so that an edited text replaces the old one. Ids of
         # different services may be equal, so what else stays the same counts too.
@@ -165,7 +159,7 @@ class Columns:
             recipient=to,
             recipient_address=to.lower() if "@" in to else "",
             sent_at=parse_date(row.get(self.date)),
-            rating=_number(row.get(self.rating)),
+            rating=number(row.get(self.rating)),
             cleaning=VERSION,
         )
 
@@ -181,13 +175,6 @@ def _readable(value: Any) -> str:
         return ""
     text = str(value)
     return tidy(own_text(text) if _TAG.search(text) else text).strip()
-
-
-def _number(value: Any) -> float | None:
-    try:
-        return float(str(value).strip().replace(",", "."))
-    except ValueError:
-        return None
 
 
 Entry = tuple[int, str, Row | str]
@@ -240,72 +227,65 @@ class _Table:
                 yield chosen.document(_flat(entry), position)
 
 
-_DELIMITERS = ",;\t|"
-_LONGEST_FIELD = 16 * 1024 * 1024
 _SAMPLE_BYTES = 1024 * 1024
-_WIDE = (b"\xff\xfe", b"\xfe\xff")
 
 
 def _csv_entries(source: Source) -> Iterator[Entry]:
     text = _csv_text(source, source.whole())
     lines = 1 + text.count("\n") + text.count("\r")
-    reader = _csv_reader(text)
-    header = _csv_header(reader)
-    while True:
-        entry: Row | str = ""
-        try:
-            row = next(reader)
-        except StopIteration:
-            return
-        except csv_lines.Error as error:
-            entry = str(error)
-        else:
+    header, rows = _csv_rows(text)
+    for line, row in rows:
+        entry: Row | str
+        if isinstance(row, str):
+            entry = row
+        elif len(row) > len(header):
+            entry = f"it has {len(row)} fields, the first line has {len(header)}"
+        elif any(row):
             entry = dict(zip(header, row, strict=False))
-            if len(row) > len(header):
-                entry = f"it has {len(row)} fields, the first line has {len(header)}"
-            elif not any(row):
-                continue
-        position = min(source.size, source.size * reader.line_num // lines)
-        yield position, f"{source.name}, line {reader.line_num}", entry
+        else:
+            continue
+        position = min(source.size, source.size * line // lines)
+        yield position, f"{source.name}, line {line}", entry
 
 
 def _csv_sample(source: Source) -> tuple[list[str], list[Row]]:
     data = source.head(_SAMPLE_BYTES)
     if len(data) == _SAMPLE_BYTES:
         data = data[: data.rfind(b"\n") + 1] or data
-    reader = _csv_reader(_csv_text(source, data))
-    header, found = _csv_header(reader), list[Row]()
-    while len(found) < SAMPLE:
-        try:
-            found.append(dict(zip(header, next(reader), strict=False)))
-        except StopIteration:
-            break
-        except csv_lines.Error:
-            continue
-    return header, found
+    header, rows = _csv_rows(_csv_text(source, data))
+    whole = (row for _, row in rows if not isinstance(row, str))
+    return header, [dict(zip(header, r, strict=False)) for r in islice(whole, SAMPLE)]
 
 
 def _csv_text(source: Source, data: bytes) -> str:
-    wide = data.startswith(_WIDE)
+    wide = data.startswith(UTF16)
     if b"\0" in data[:4096] and not wide:
         raise SourceError(f"{source.name} is not a CSV file: it is not text.")
     return decode(data, "utf-16" if wide else "")
 
 
-def _csv_reader(text: str) -> Any:
-    csv_lines.field_size_limit(_LONGEST_FIELD)
-    header = text.partition("\n")[0]
-    delimiter = max(_DELIMITERS, key=header.count)
-    return csv_lines.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-
-
-def _csv_header(reader: Any) -> list[str]:
-    return [name.strip() for name in next(reader, [])]
+def _csv_rows(text: str) -> tuple[list[str], Iterator[tuple[int, list[str] | str]]]:
+    """The names of columns; (number of the line, cells or what is wrong) below them."""
+    csv_lines.field_size_limit(LONGEST_FIELD)
+    delimiter = max(DELIMITERS, key=text.partition("\n")[0].count)
+    reader = csv_lines.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    return [name.strip() for name in next(reader, [])], parsed(reader)
 
 
 MARK = "specsteer"
 """The field that says which version of this format a line is in."""
 EXPORTED = 1
+_EXPORTED_FIELDS: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("key", "kind", "text", "title", "recipient", "thread"), str),
+    **dict.fromkeys(("recipient_address", "sender", "sender_name"), str),
+    **dict.fromkeys(("answer_to", "reply_to"), str),
+    **dict.fromkeys(("trimmed", "excluded"), bool),
+    **dict.fromkeys(("sent_at", "trashed_at"), lambda n: None if n is None else int(n)),
+    "rating": lambda stars: None if stars is None else float(stars),
+    "labels": lambda labels: tuple(map(str, labels)),
+    "cleaning": int,
+    "author": lambda name: Author[str(name).upper()],
+}
 
 
 def is_exported(value: Any) -> bool:
@@ -319,37 +299,12 @@ def exported_item(value: Row, position: int, where: str) -> Item:
         raw = None if value["raw"] is None else base64.b64decode(value["raw"])
         if raw is not None:
             unpack(raw)  # raises if somebody damaged it
-        return Document(
-            position=position,
-            key=str(value["key"]),
-            kind=str(value["kind"]),
-            text=str(value["text"]),
-            title=str(value["title"]),
-            recipient=str(value["recipient"]),
-            recipient_address=str(value["recipient_address"]),
-            sender=str(value["sender"]),
-            sender_name=str(value["sender_name"]),
-            answer_to=str(value.get("answer_to", "")),
-            sent_at=_whole(value["sent_at"]),
-            rating=None if value["rating"] is None else float(value["rating"]),
-            labels=tuple(map(str, value["labels"])),
-            thread=str(value["thread"]),
-            reply_to=str(value["reply_to"]),
-            trimmed=bool(value["trimmed"]),
-            cleaning=int(value["cleaning"]),
-            raw=raw,
-            origin=(str(value["source_kind"]), str(value["source"])),
-            author=Author[str(value["author"]).upper()],
-            excluded=bool(value["excluded"]),
-            trashed_at=_whole(value["trashed_at"]),
-        )
+        fields = {name: read(value[name]) for name, read in _EXPORTED_FIELDS.items()}
+        origin = str(value["source_kind"]), str(value["source"])
+        return Document(position, raw=raw, origin=origin, **fields)
     except (ValueError, KeyError, TypeError, zlib.error) as error:
         reason = f"it is not as it was exported ({type(error).__name__}: {error})"
         return ImportFailure(position, where, reason)
-
-
-def _whole(value: Any) -> int | None:
-    return None if value is None else int(value)
 
 
 _DEEPEST = 4
@@ -452,11 +407,12 @@ class _Lamp:
 
     def sources(self, path: Path) -> list[Source]:
         """The file itself, or every file of questions with profiles below a folder."""
-
-        def wanted(file: Source) -> bool:
-            return ends_with(".json", ".jsonl")(file) and b'"profile"' in file.head()
-
-        return locate(path, wanted, "LaMP file with profiles")
+        is_json = ends_with(".json", ".jsonl")
+        return locate(
+            path,
+            lambda file: is_json(file) and b'"profile"' in file.head(),
+            "LaMP file with profiles",
+        )
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Item]:
         """One document per text of a profile, of all users or of `--map user=ID`.

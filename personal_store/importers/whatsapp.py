@@ -16,22 +16,23 @@ import re
 import tomllib
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from itertools import pairwise
 from pathlib import Path
 
 from personal_store.cleaning.cleaning import tidy
-from personal_store.files.files import Source
+from personal_store.files import Source
 from personal_store.importers.exports import (
-    WITHOUT_WORDS,
+    FEWEST_WORDS,
     Shape,
     TalkService,
     digest,
     identity,
     placed,
     plain_name,
-    says_little,
+    written,
 )
 from personal_store.records import Document, Item
 from personal_store.text.charset import storable
@@ -135,87 +136,38 @@ def stamp_of(line: str) -> Stamp | None:
         return None
     first, second, third, before, hour, minute, _, after = match.groups()[1:]
     halves = [word for word in (before, after or "") if _letters(word) in _HALVES]
-    return Stamp(
-        (int(first), int(second), int(third)),
-        _hour(int(hour), _HALVES[_letters(halves[0])] if halves else ""),
-        int(minute),
-        any(map(_AMERICAN.search, halves)),
-        match.end(),
-    )
-
-
-def _hour(hour: int, half: str) -> int:
-    if not half or hour > 12:
-        return hour
+    half, at = _HALVES[_letters(halves[0])] if halves else "", int(hour)
     if half == _NOON:
-        return hour + 12 if hour < 11 else hour
-    return hour % 12 + (12 if half == "afternoon" else 0)
+        at += 12 * (at < 11)
+    elif half and at <= 12:
+        at = at % 12 + 12 * (half == "afternoon")
+    is_american = any(map(_AMERICAN.search, halves))
+    numbers = int(first), int(second), int(third)
+    return Stamp(numbers, at, int(minute), is_american, match.end())
 
 
-@dataclass(slots=True)
-class _Reading:
-    """How the dates of a chat look if their numbers stand in this order."""
+def order_of(numbers: Sequence[Digits], *, is_american: bool = False) -> str:
+    """The order of the numbers in the dates of a chat: the one in which most dates
+    exist, then the one in which most of them grow, then the one that the phone's
+    language is likely to have."""
+    if any(first > 31 for first, *_ in numbers):
+        return "ymd"
 
-    order: str
-    impossible: int = 0
-    back: int = 0
-    """Dates that lie before the one above them."""
-    first: date | None = None
-    last: date | None = None
+    def reading(order: str) -> tuple[tuple[int, int], int]:
+        """((dates that there never were, dates before the one above), days in all)."""
+        found = [day_of(one, order) for one in numbers]
+        days = [day for day in found if day is not None]
+        back = sum(later < day for day, later in pairwise(days))
+        span = abs((days[-1] - days[0]).days) if days else 0
+        return (len(found) - len(days), back), span
 
-    def meet(self, numbers: Digits) -> None:
-        day = day_of(numbers, self.order)
-        if day is None:
-            self.impossible += 1
-            return
-        self.back += self.last is not None and day < self.last
-        self.first = self.first or day
-        self.last = day
-
-    @property
-    def faults(self) -> tuple[int, int]:
-        return self.impossible, self.back
-
-    @property
-    def days(self) -> int:
-        return abs((self.last - self.first).days) if self.first and self.last else 0
-
-
-@dataclass(slots=True)
-class Dates:
-    """All dates of a chat, from which the order of their numbers is found."""
-
-    is_american: bool = False
-    begins_with_years: bool = False
-    met: Digits | None = None
-    readings: dict[str, _Reading] = field(
-        default_factory=lambda: {o: _Reading(o) for o in ("dmy", "mdy", "ymd")}
-    )
-
-    def meet(self, stamp: Stamp) -> None:
-        """Take one more, in the order of the chat."""
-        self.is_american = self.is_american or stamp.is_american
-        if stamp.numbers == self.met:
-            return
-        self.met = stamp.numbers
-        self.begins_with_years = self.begins_with_years or stamp.numbers[0] > 31
-        for reading in self.readings.values():
-            reading.meet(stamp.numbers)
-
-    def order(self) -> str:
-        """The order in which most dates exist, then the one in which most of them grow,
-        then the one that the phone's language is likely to have."""
-        if self.begins_with_years:
-            return "ymd"
-        usual = ("mdy", "dmy") if self.is_american else ("dmy", "mdy")
-        best = min((self.readings[o] for o in usual), key=lambda r: r.faults)
-        years_first = self.readings["ymd"]
-        if years_first.faults < best.faults or (
-            # 23.2.13 and 23.2.14 are two days of one month, not of two years
-            years_first.faults == best.faults and 4 * years_first.days < best.days
-        ):
-            return "ymd"
-        return best.order
+    readings = {order: reading(order) for order in ("dmy", "mdy", "ymd")}
+    usual = ("mdy", "dmy") if is_american else ("dmy", "mdy")
+    best = min(usual, key=lambda order: readings[order][0])
+    (faults, days), (years, years_days) = readings[best], readings["ymd"]
+    # 23.2.13 and 23.2.14 are two days of one month, not of two years
+    is_month = years == faults and 4 * years_days < days
+    return "ymd" if years < faults or is_month else best
 
 
 def day_of(numbers: Digits, order: str) -> date | None:
@@ -268,16 +220,18 @@ class Chat:
     @classmethod
     def of(cls, file: Source) -> "Chat":
         """Who writes in a chat, and which number of its dates is the day."""
-        chat, dates = cls(), Dates()
+        chat, numbers, is_american = cls(), list[Digits](), False
         for _, line in _lines(file):
             found = _parsed(line)
             if found is None:
                 continue
-            dates.meet(found.stamp)
+            is_american = is_american or found.stamp.is_american
+            if numbers[-1:] != [found.stamp.numbers]:
+                numbers.append(found.stamp.numbers)
             chat.names |= {found.name} - {""}
             if found.name and not found.text.startswith(_MARK):
                 chat.writers[found.name] += 1
-        chat.order = dates.order()
+        chat.order = order_of(numbers, is_american=is_american)
         return chat
 
 
@@ -290,7 +244,7 @@ def is_chat(head: bytes) -> bool:
 def messages(file: Source, order: str) -> Iterator[Message]:
     """All messages and notices, several lines joined."""
     begun: _Begun | None = None
-    said: list[str] = []
+    said = list[str]()
     position = 0
     for end, line in _lines(file):
         found = _parsed(line)
@@ -401,15 +355,13 @@ def _read_file(file: Source) -> Iterator[Item]:
 def _document(message: Message, recipient: str) -> Document | str:
     if not message.name:
         return "notices"
-    said = own_words(message.text)
-    if says_little(said):
-        return WITHOUT_WORDS
-    sender = identity("whatsapp", message.name)
-    return Document(
-        *(0, digest("whatsapp", sender, message.stamp, said), "message", said),
+    said, sender = own_words(message.text), identity("whatsapp", message.name)
+    return written(
+        digest("whatsapp", sender, message.stamp, said),
+        *("message", said, message.sent_at),
+        fewest=FEWEST_WORDS,
         recipient=recipient,
         sender=sender,
-        sent_at=message.sent_at,
     )
 
 

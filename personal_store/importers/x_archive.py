@@ -18,18 +18,16 @@ import html
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from personal_store.cleaning.cleaning import tidy
-from personal_store.errors import SourceError
-from personal_store.files.files import Source
-from personal_store.files.sources import FAULTS
+from personal_store.files import FAULTS, Source
 from personal_store.importers.exports import (
-    WITHOUT_TEXT,
-    WITHOUT_WORDS,
+    FEWEST_WORDS,
     Export,
     Service,
     Shape,
@@ -38,7 +36,7 @@ from personal_store.importers.exports import (
     placed,
     read_files,
     readable,
-    says_little,
+    written,
 )
 from personal_store.importers.structured import (
     Element,
@@ -78,23 +76,19 @@ class _Accounts:
     def learn(self, tweet: dict[str, Any]) -> None:
         """Take the names of those whom a post mentions or answers."""
         users = listing(mapping(tweet.get("entities")).get("user_mentions"))
-        for user in map(mapping, users):
-            self._name(user.get("id_str"), user.get("screen_name"))
+        users = [
+            (mapping(u).get("id_str"), mapping(u).get("screen_name")) for u in users
+        ]
         answered = tweet.get("in_reply_to_user_id_str")
-        self._name(answered, tweet.get("in_reply_to_screen_name"))
-
-    def _name(self, number: Any, name: Any) -> None:
-        if text(number) and text(name):
-            self.names[number] = f"@{name}"
+        for number, name in (*users, (answered, tweet.get("in_reply_to_screen_name"))):
+            if text(number) and text(name):
+                self.names[number] = f"@{name}"
 
 
 def _owner(file: Source) -> list[str]:
     """The number of the owner's account."""
     script = decode(file.whole(_LONGEST))
-    try:
-        value = json.loads(script.partition("=")[2].strip().rstrip(";"))
-    except (ValueError, RecursionError):
-        return []
+    value = json.loads(script.partition("=")[2].strip().rstrip(";"))
     fields = mapping(next(iter(listing(value)), value))
     inner = mapping(fields.get("account")) or mapping(fields.get("userInfo"))
     return [text(inner.get("accountId"))]
@@ -124,19 +118,15 @@ def _message(
     if message.get("senderId") != accounts.owner:
         return "messages of others"
     said = _with_links(text(message.get("text")), message.get("urls"), "expanded")
-    if says_little(said):
-        return WITHOUT_WORDS
     own_id, date = text(message.get("id")), message.get("createdAt")
     thread = text(talk.get("conversationId"))
     # The name of the other, or of the group; a bare number says nothing.
     known = accounts.names.get(text(message.get("recipientId")), "")
-    return Document(
-        position=0,
-        key=f"x:dm:{own_id}" if own_id else digest("x:dm", thread, date, said),
-        kind="message",
-        text=said,
+    return written(
+        f"x:dm:{own_id}" if own_id else digest("x:dm", thread, date, said),
+        *("message", said, date),
+        fewest=FEWEST_WORDS,
         recipient=known or tidy(text(talk.get("name")) or _latest_name(talk)).strip(),
-        sent_at=parse_date(date),
         thread=f"x:dm:{thread}" if thread else "",
     )
 
@@ -159,14 +149,12 @@ class _LongPosts:
 
     def learn(self, file: Source) -> None:
         """Take the long posts of a file; what is wrong with it is said elsewhere."""
-        try:
+        with suppress(*FAULTS):
             for element in elements(file):
                 if isinstance(element, Element):
                     note = mapping(element.get("noteTweet"))
                     second = parse_date(note.get("createdAt"))
                     self.found.setdefault(second, []).append(note)
-        except (SourceError, *FAULTS):
-            return
 
     def whole(self, second: int | None, shortened: str) -> str:
         """The long post that begins like this one; empty if absent."""
@@ -211,13 +199,10 @@ class _Edits:
 
 
 def _begins(file: Source, script: re.Pattern[str]) -> bool:
-    try:
-        return (
-            not file.fault
-            and script.match(file.head(256).decode("utf-8", "replace")) is not None
-        )
-    except FAULTS:
-        return False
+    with suppress(*FAULTS):
+        head = b"" if file.fault else file.head(256)
+        return script.match(head.decode("utf-8", "replace")) is not None
+    return False
 
 
 def _read_file(
@@ -238,25 +223,20 @@ def _read_file(
 
 
 def _post(tweet: dict[str, Any], long: _LongPosts) -> Document | str:
-    written = text(tweet.get("full_text") or tweet.get("text"))
-    if _RETWEET.match(written):
+    short = text(tweet.get("full_text") or tweet.get("text"))
+    if _RETWEET.match(short):
         return "posts of others"
     date = parse_date(tweet.get("created_at"))
-    whole = long.whole(date, written)
     links = mapping(tweet.get("entities")).get("urls")
-    to, said = addressed(whole or _with_links(written, links, "expanded_url"))
+    whole = long.whole(date, short) or _with_links(short, links, "expanded_url")
+    to, said = addressed(whole)
     own = _OTHERS.sub("", said).strip()
-    if says_little(own, 1):
-        return WITHOUT_TEXT
     own_id = text(tweet.get("id_str") or tweet.get("id"))
     answered = text(tweet.get("in_reply_to_status_id_str"))
-    return Document(
-        position=0,
-        key=f"x:{own_id}" if own_id else digest("x", date, said),
-        kind="post",
-        text=own,
+    return written(
+        f"x:{own_id}" if own_id else digest("x", date, said),
+        *("post", own, date),
         recipient=to,
-        sent_at=date,
         reply_to=f"x:{answered}" if answered else "",
         trimmed=own != said,
     )
@@ -267,16 +247,8 @@ def _long_post(element: Element, long: _LongPosts) -> Document | str:
     if _long_key(note) in long.met:
         return "long posts that were read already"
     to, said = addressed(_said_at_length(note))
-    if says_little(said, 1):
-        return WITHOUT_TEXT
-    return Document(
-        position=0,
-        key=_long_key(note),
-        kind="post",
-        text=said,
-        recipient=to,
-        sent_at=parse_date(note.get("createdAt")),
-    )
+    date = note.get("createdAt")
+    return written(_long_key(note), "post", said, date, recipient=to)
 
 
 def _long_key(note: dict[str, Any]) -> str:
@@ -292,13 +264,12 @@ def _said_at_length(note: dict[str, Any]) -> str:
     return tidy(html.unescape(next(filter(None, found), ""))).strip()
 
 
-def _with_links(written: str, links: Any, field: str) -> str:
+def _with_links(said: str, links: Any, field: str) -> str:
     """The text with the addresses that its short links stand for, pictures' without."""
     for link in map(mapping, listing(links)):
-        short = text(link.get("url"))
-        if short:
-            written = written.replace(short, text(link.get(field)))
-    return tidy(html.unescape(_SHORT_LINK.sub("", written))).strip()
+        if short := text(link.get("url")):
+            said = said.replace(short, text(link.get(field)))
+    return tidy(html.unescape(_SHORT_LINK.sub("", said))).strip()
 
 
 def _beginning(said: str) -> str:

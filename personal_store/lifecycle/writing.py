@@ -19,7 +19,7 @@ from sqlite_utils import Database
 
 from personal_store.cleaning.cleaning import COMPARED, VERSION, Cleaned, clean_raw
 from personal_store.connection import immediate
-from personal_store.files.files import Source
+from personal_store.files import Source
 from personal_store.lifecycle.tombstones import Tombstones
 from personal_store.reading.letters import MAX_STORED, says_something, unpack
 from personal_store.records import (

@@ -7,7 +7,7 @@ old one three times, so mime.py takes messages apart and this decodes what it fo
 import calendar
 import email.utils
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from html import escape, unescape
@@ -99,18 +99,13 @@ class Mail:
 
 def parse_headers(raw: bytes, folder: str = "") -> Mail:
     """Only the headers: enough to see who wrote it, many times faster."""
-    return headers_of(message_of(raw), folder)
+    return Mail(message_of(raw).headers, folder=folder)
 
 
 def parse(raw: bytes, folder: str = "") -> Mail:
     """Headers, the plain and the HTML body, and what kinds of parts there are."""
     message = message_of(raw)
-    return with_bodies(headers_of(message, folder), message)
-
-
-def headers_of(message: Part, folder: str = "") -> Mail:
-    """The headers of a message that was opened before."""
-    return Mail(message.headers, folder=folder)
+    return with_bodies(Mail(message.headers, folder=folder), message)
 
 
 def with_bodies(mail: Mail, message: Part) -> Mail:
@@ -123,25 +118,21 @@ def with_bodies(mail: Mail, message: Part) -> Mail:
         texts: dict[str, list[str]] = {_PLAIN: [], _HTML: []}
         for part in unit:
             types.add(ENCRYPTED if part.is_smime() else part.type)
-            kind = part.type
+            kind, inner = part.type, part is not message
             if kind.startswith("multipart/"):  # without its boundary
                 kind = _HTML if part.body.lstrip().startswith(b"<") else _PLAIN
             if kind in _ENRICHED:
                 kind = _HTML
-            if part is not message and _is_attachment(part):
+            if inner and part.disposition().value.startswith("attachment"):
                 continue
-            if (kind in texts and part is not message and part.file_name()) or (
-                kind.startswith("text/") and not (kind in texts or _DATA.match(kind))
-            ):
-                files.append(part)
-            elif kind in texts:
+            if kind in texts and not (inner and part.file_name()):
                 texts[kind].append(_text(part))
-            elif part.type == "text/calendar":
+            elif kind.startswith("text/") and not _DATA.match(kind):
+                files.append(part)
+            elif kind == "text/calendar":
                 declared = part.content.parameters.get("method", "")
-                if not declared:
-                    match = re.search(r"^METHOD:(\w+)", _text(part), re.MULTILINE)
-                    declared = match.group(1) if match else "NONE"
-                method = declared.upper()
+                found = re.search(r"^METHOD:(\w+)", _text(part), re.MULTILINE)
+                method = (declared or (found[1] if found else "NONE")).upper()
         if any(texts.values()):
             bodies.append(("\n".join(texts[_PLAIN]), "\n".join(texts[_HTML])))
     if files and not any("".join(body).strip() for body in bodies):
@@ -175,9 +166,8 @@ def _together(bodies: list[tuple[str, str]]) -> tuple[str, str]:
 
 def addresses(values: list[str]) -> list[tuple[str, str]]:
     """(name, lower-cased address) of everybody in these header values."""
-    if sum(map(len, values)) > _MANY_PEOPLE:
-        return _addresses(values)
-    return list(_known_addresses(tuple(values)))
+    few = sum(map(len, values)) <= _MANY_PEOPLE
+    return list((_known_addresses if few else _addresses)(tuple(values)))
 
 
 def address_in(said: str) -> str:
@@ -187,17 +177,14 @@ def address_in(said: str) -> str:
     return found[-1][1] if found else ""
 
 
-@lru_cache(2_000)
-def _known_addresses(values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """The same people write again and again, and the library is slow to read them."""
-    return tuple(_addresses(values))
-
-
-def _addresses(values: Sequence[str]) -> list[tuple[str, str]]:
+def _addresses(values: tuple[str, ...]) -> list[tuple[str, str]]:
     found = [pair for value in values for pair in _mailboxes(value)]
     if not found and any("=?" in value for value in values):  # encoded as a whole
         found = [pair for value in values for pair in _mailboxes(header_text(value))]
     return found
+
+
+_known_addresses = lru_cache(2_000)(_addresses)  # the same people write again and again
 
 
 def _mailboxes(header: str) -> Iterator[tuple[str, str]]:
@@ -262,10 +249,6 @@ def seconds_of(date: str) -> int | None:
         return None
 
 
-def _is_attachment(part: Part) -> bool:
-    return part.disposition().value.startswith("attachment")
-
-
 def _text(part: Part) -> str:
     data = part.decoded()[:MAX_PART]
     charset = part.content.parameters.get("charset", "")
@@ -277,9 +260,7 @@ def _text(part: Part) -> str:
         text = _RETURNS.sub("\n", text)
     if part.type in _ENRICHED:
         return _html_of(text, is_old=part.type == "text/richtext")
-    if part.type != _PLAIN:
-        return text
-    return without_files(_unflowed(part, text))
+    return without_files(_unflowed(part, text)) if part.type == _PLAIN else text
 
 
 def _html_of(text: str, *, is_old: bool) -> str:
@@ -321,10 +302,7 @@ def without_files(text: str) -> str:
 def _without_blocks(text: str, first: str, last: str) -> str:
     kept: list[str] = []
     at = 0
-    while (start := text.find(first, at)) >= 0:
-        end = text.find(last, start)
-        if end < 0:
-            break
+    while (start := text.find(first, at)) >= 0 and (end := text.find(last, start)) >= 0:
         kept.append(text[at:start])
         below = text.find("\n", end + 1)
         at = below if below >= 0 else len(text)

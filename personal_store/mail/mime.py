@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain, count
+from itertools import count
 from typing import TypeAlias
 
 from personal_store.text.charset import unfolded
@@ -41,6 +41,7 @@ _DER = re.compile(
     rb"[\r\n]{2}\x30[\0-\xff]{1,5}\x06[\x09-\x0b]\x2a\x86\x48\x86\xf7\x0d\x01"
 )
 
+_FILE = "application/octet-stream"
 _SMIME = ("application/pkcs7-mime", "application/x-pkcs7-mime")
 _WORD = re.compile(r"[\w-]+")
 _UUENCODED = ("xuuencode", "uuencode", "xuue", "uue")
@@ -112,10 +113,8 @@ class Part:
 
     def is_smime(self) -> bool:
         """Whether a signature or a cipher of S/MIME holds it as a whole."""
-        is_file = self.type == "application/octet-stream"
-        return self.type in _SMIME or (
-            is_file and self.file_name().lower().endswith(".p7m")
-        )
+        named = self.file_name().lower().endswith(".p7m")
+        return self.type in _SMIME or (named and self.type == _FILE)
 
     def decoded(self) -> bytes:
         """The body with its transfer encoding undone."""
@@ -137,15 +136,12 @@ class Part:
         decoded = message.get_payload(decode=True)
         return decoded if isinstance(decoded, bytes) else self.body
 
-    def leaves(self) -> Iterator["Part"]:
-        """Itself, or the parts without parts in their order.
+    def units(self) -> Iterator[list["Part"]]:
+        """Itself, or the parts without parts in their order; those that say one thing
+        in several forms stand together.
 
         What lies inside an attached message is not part of this one.
         """
-        return chain.from_iterable(self.units())
-
-    def units(self) -> Iterator[list["Part"]]:
-        """The same, with what says one thing in several forms together."""
         waiting = [(self, 0, 0)]
         last = 0  # unit, numbered from 1
         unit: list[Part] = []
@@ -157,9 +153,7 @@ class Part:
             if unit and (not of or of != last):
                 yield unit
                 unit = []
-            if not of and part.type == "multipart/alternative":
-                of = number
-            last = of
+            last = of = of or number * (part.type == "multipart/alternative")
             pieces = part._pieces() if depth < DEEPEST else []
             if part.is_smime() and not has_text:  # below a text it is a file
                 pieces = part._unwrapped()
@@ -174,13 +168,16 @@ class Part:
         if not self.type.startswith("multipart/"):
             return []
         boundary = self.content.parameters.get("boundary", "").rstrip()
+        if not boundary:
+            return []
         default = "message/rfc822" if self.type == "multipart/digest" else _PLAIN
-        pieces = _cut(self.body, boundary) if boundary else []
-        if boundary and not pieces and re.search(r"\s", boundary):
-            # Some programs fold a boundary in its middle, and mean it without blanks.
-            pieces = _cut(self.body, re.sub(r"\s+", "", boundary))
-        if boundary and not pieces:  # encoded as a whole, which is not allowed
-            pieces = _cut(self.decoded(), boundary)
+        # Some programs fold a boundary in its middle, and mean it without blanks, or
+        # encode the parts as a whole, which is not allowed.
+        pieces = (
+            _cut(self.body, boundary)
+            or _cut(self.body, re.sub(r"\s+", "", boundary))
+            or _cut(self.decoded(), boundary)
+        )
         return [_part(piece, default) for piece in pieces]
 
     def _unwrapped(self) -> list["Part"]:
@@ -205,7 +202,7 @@ def with_plain_ends(raw: bytes) -> bytes:
     Some programs of Windows write CR CR LF or LF CR, old Macs CR, perhaps with LF added
     to some.
     """
-    returns = raw.count(b"\r") if b"\r" in raw else 0
+    returns = raw.count(b"\r")
     usual = raw.count(b"\r\n") if returns else 0
     if returns == usual:
         return raw
@@ -245,8 +242,7 @@ def content_of(value: str) -> Content:
 
 def _part(raw: bytes, default: str) -> Part:
     headers, end = _headers(raw)
-    values = headers.get("content-type")
-    content = content_of(values[0]) if values else Content(default, {})
+    content = content_of(headers.get("content-type", [default])[0])
     if content.value.count("/") != 1:
         content = Content(_PLAIN, content.parameters)
     return Part(headers, raw[end:], content)
@@ -344,7 +340,6 @@ def _from_base64(body: bytes, *, is_text: bool) -> bytes:
             or not _is_text(_loosely(letters))
         )
         joined = tail + letters if joins else letters
-        whole_bytes = len(joined) % 4 == 0
         strays = len(line) - len(letters)
         most = b" " not in line and strays <= max(2, len(line) // 10)
         most = most and (not pure or line[-1:] == b"=")
@@ -354,11 +349,11 @@ def _from_base64(body: bytes, *, is_text: bool) -> bytes:
             taken = False
         elif _is_text(_loosely(joined)):
             taken = goes_on or not ended
-        elif goes_on and not gap:
-            taken = whole_bytes
         else:
             known = bool(runs) and _is_text(_loosely(runs[0][:_SAMPLE]))
-            taken = whole_bytes and not (gap or ended or known)
+            taken = len(joined) % 4 == 0 and not (
+                gap or (not goes_on and (ended or known))
+            )
         if not taken:
             ended = bool(runs)
             refused = refused or not runs

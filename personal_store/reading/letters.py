@@ -20,7 +20,6 @@ from personal_store.mail.mail import (
     ENCRYPTED,
     Mail,
     addresses,
-    headers_of,
     seconds_of,
     sent_at,
     with_bodies,
@@ -124,7 +123,7 @@ def read_letter(
     """
     try:
         message = message_of(unescaped(raw))
-        mail = headers_of(message, folder)
+        mail = Mail(message.headers, folder=folder)
         sender = sender_of(mail)
         labels = labels_of(mail)
         reason = unwanted(labels) or _unwanted(mail, sender, me)

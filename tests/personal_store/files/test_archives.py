@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from personal_store import SourceError, Store, import_source, importing
-from personal_store.files import sources
-from personal_store.files.sources import everything, locate
+from personal_store import files as sources
+from personal_store.files import everything, locate
 from tests.mailboxes import mailbox, many, message
 
 MBOX = mailbox([message(number=1), message("Another text, of work.", number=2)])

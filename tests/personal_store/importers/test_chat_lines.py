@@ -2,7 +2,7 @@
 
 import pytest
 
-from personal_store.files.files import of_file
+from personal_store.files import of_file
 from personal_store.importers.whatsapp import Chat, is_chat, messages, own_words
 from personal_store.text.dates import parse_date
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from personal_store.files.files import of_file
+from personal_store.files import of_file
 from personal_store.importers.whatsapp import (
     Chat,
     day_of,

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from personal_store import SourceError, import_source
-from personal_store.files.files import Source
+from personal_store.files import Source
 from personal_store.importers.documents import (
     Documents,
     Text,

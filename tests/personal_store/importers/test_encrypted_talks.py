@@ -12,7 +12,6 @@ import pytest
 
 from personal_store import SourceError, import_source
 from personal_store.discovery import discover
-from personal_store.importing import import_sources
 from personal_store.records import OWN
 
 TESS, BEN, ADA = "Tess Field", "Ben Quill", "Ada Märsch"
@@ -83,7 +82,7 @@ def test_encrypted_talks_are_found_wherever_they_lie(store, tmp_path, place, pac
                 outer.write(inner, "secure/messages.zip")
 
     (found,) = discover(path).found
-    report = import_sources(store, found.kind, found.sources)
+    report = import_source(store, found.kind, found.sources)
 
     assert (found.kind, found.files) == ("facebook", 3)
     assert own(store) == OWN_TEXTS

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from personal_store.errors import SourceError
-from personal_store.files.files import of_file
+from personal_store.files import of_file
 from personal_store.importers.exports import (
     People,
     addressed,

@@ -8,7 +8,7 @@ import pytest
 
 from personal_store import SourceError, import_source, importers
 from personal_store.discovery import discover
-from personal_store.files.files import parts
+from personal_store.files import parts
 from personal_store.records import OWN, ReadOptions
 
 EXPORTS = Path(__file__).parent / "exports"

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from personal_store import SourceError, import_source, importing
 from personal_store.errors import StoreError
 from personal_store.importers import imap
-from personal_store.importing import import_sources
 from tests.mailboxes import ME, message
 
 
@@ -110,7 +109,7 @@ def server():
 
 def read(store, login):
     with imap.connected(login) as mailbox:
-        return import_sources(store, "imap", [mailbox], me=[ME])
+        return import_source(store, "imap", [mailbox], me=[ME])
 
 
 def test_the_sent_folder_is_read_and_left_as_it_was(store, server):
@@ -151,7 +150,7 @@ def test_an_import_that_was_stopped_goes_on(store, server, monkeypatch):
             if done == 5:
                 raise KeyboardInterrupt
 
-        import_sources(store, "imap", [mailbox], me=[ME], progress=stop)
+        import_source(store, "imap", [mailbox], me=[ME], progress=stop)
     server.heard.clear()
 
     report = read(store, server.login())

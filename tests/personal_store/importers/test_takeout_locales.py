@@ -14,7 +14,6 @@ import pytest
 
 from personal_store import Store, import_source
 from personal_store.discovery import discover
-from personal_store.importing import import_sources
 
 CHANNEL = "UC" + "tEsS_field-0123456789x"[:22]
 COMMENT = "Ugxk1Jr5y{}pWnE0nFQR4AaABAg"
@@ -165,7 +164,7 @@ def own(tmp_path, path):
     """(kind, text, whether it has a recipient) of all that auto takes as own."""
     with Store.open(tmp_path / "store.db") as store:
         for found in discover(path).found:
-            assert not import_sources(store, found.kind, found.sources).failures
+            assert not import_source(store, found.kind, found.sources).failures
         return sorted((r.kind, r.text, bool(r.sent_at)) for r in store.records())
 
 

@@ -16,10 +16,8 @@ import pytest
 
 from personal_store import SourceError, import_source, importers
 from personal_store.discovery import discover, discover_in, may_hold_text
-from personal_store.files.files import of_file, parts
-from personal_store.files.sources import everything
+from personal_store.files import everything, of_file, parts
 from personal_store.importers.service_files import ALONE, FILES, OTHERS, YOURS, Exports
-from personal_store.importing import import_sources
 from personal_store.records import OWN
 
 FOREIGN = "Zanzibar"
@@ -190,7 +188,7 @@ def imported(store, path, *, mine, me=()):
     said = []
     for found in discover(path, mine=mine).found:
         try:
-            import_sources(store, found.kind, found.sources, me=me)
+            import_source(store, found.kind, found.sources, me=me)
         except SourceError as error:
             said.append(str(error))
     return [r for r in store.records() if r.author in OWN], said

@@ -9,7 +9,6 @@ import pytest
 
 from personal_store import SourceError, Store, import_source, importers
 from personal_store.discovery import discover
-from personal_store.importing import import_sources
 from personal_store.transfer import as_lines
 from tests.mailboxes import mailbox, message
 
@@ -96,10 +95,10 @@ def test_what_is_found_is_imported_once(store, folder):
     """And a second time adds nothing."""
     found = discover(folder, mine=True).found
     reports = [
-        import_sources(store, one.kind, one.sources, me=["sam@example.com"])
+        import_source(store, one.kind, one.sources, me=["sam@example.com"])
         for one in found
     ]
-    again = [import_sources(store, one.kind, one.sources) for one in found]
+    again = [import_source(store, one.kind, one.sources) for one in found]
 
     assert sum(report.added for report in reports) == sum((SIGNED | UNSIGNED).values())
     assert not any(report.failed for report in reports)

@@ -7,7 +7,7 @@ from pkgutil import resolve_name as resolve
 import pytest
 
 from personal_store import Store, StoreError, import_source, importing
-from personal_store.files.files import of_file
+from personal_store.files import of_file
 from personal_store.lifecycle.writing import ImportRun
 from personal_store.reading.letters import pack
 from personal_store.records import Document, ImportReport, RawText

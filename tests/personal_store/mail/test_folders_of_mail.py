@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from personal_store import SourceError, import_source
-from personal_store.files.files import Source
+from personal_store.files import Source
 from personal_store.importers.mailboxes import emlx
 from personal_store.mail.labels import decoded, folder_label
 from personal_store.records import ReadOptions

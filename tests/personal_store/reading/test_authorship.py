@@ -3,7 +3,7 @@
 import pytest
 
 from personal_store import SourceError, import_source, importers
-from personal_store.files.files import of_file
+from personal_store.files import of_file
 from personal_store.importing import find_owner
 from personal_store.mail.mail import parse_headers
 from personal_store.reading.authorship import Correspondents

@@ -8,8 +8,10 @@ with the process.
 
 import bz2
 import gzip
+import hashlib
 import io
 import lzma
+import os
 import re
 import shutil
 import stat
@@ -27,10 +29,11 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from personal_store.errors import SourceError
-from personal_store.files.files import HEAD, Source, Wanted, in_folder, of_file, why
 
-__all__ = ["HEAD", "Source", "Wanted"]
-
+HEAD = 65_536
+"""Bytes of a file by which importers recognise it."""
+MAX_WHOLE = 256 * 1024 * 1024
+"""Bytes of a file that is read in one piece."""
 MAX_MEMBERS = 100_000
 MAX_RATIO = 1_000
 """How much larger one member may be than it is in the archive."""
@@ -40,23 +43,10 @@ MAX_TOTAL_RATIO = 100
 ROOM = 64 * 1024**2
 """Bytes of disk that are left free when something has to be unpacked."""
 
-UNREADABLE = (
-    EOFError,
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
-    tarfile.TarError,
-)
+_DAMAGED = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, tarfile.TarError)
+UNREADABLE = (EOFError, *_DAMAGED)
 """What reading a damaged archive raises, besides OSError."""
-FAULTS = (
-    *UNREADABLE,
-    OSError,
-    NotImplementedError,
-    RuntimeError,
-    ValueError,
-    OverflowError,
-    SourceError,
-)
+FAULTS = (*UNREADABLE, OSError, RuntimeError, ValueError, OverflowError, SourceError)
 """What looking at damaged or hostile bytes of any kind raises."""
 
 _PACKED: dict[tuple[str, ...], Callable[[IO[bytes]], Any]] = {
@@ -71,17 +61,152 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 _APPLE = re.compile(r"(?:^|/)(?:__MACOSX/|\._)")
 _TOO_MUCH = "unpacks to far too much: it is not read."
 _INSTEAD = {
-    ".pst": "is an Outlook archive: 'import pst' reads it",
-    ".ost": "is an Outlook archive: 'import pst' reads it",
+    **dict.fromkeys((".pst", ".ost"), "is an Outlook archive: 'import pst' reads it"),
+    **dict.fromkeys(
+        (".gz", ".bz2", ".xz", ".7z", ".rar"),
+        "is packed: unpack it and import what is in it",
+    ),
     ".olm": "is an archive of Outlook for Mac: drag the messages out of Outlook into a "
     "folder, which makes .eml files, and import that",
     ".msg": "is an Outlook message: save it as .eml and import that",
-    ".gz": "is packed: unpack it and import what is in it",
-    ".bz2": "is packed: unpack it and import what is in it",
-    ".xz": "is packed: unpack it and import what is in it",
-    ".7z": "is packed: unpack it and import what is in it",
-    ".rar": "is packed: unpack it and import what is in it",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One thing to read from start to end."""
+
+    path: Path
+    size: int
+    member: str = ""
+    """Name inside the archive that `path` is; empty for a plain file or folder."""
+    content: Callable[[], IO[bytes]] | None = field(
+        default=None, compare=False, repr=False
+    )
+    """Gives the bytes of a member, seekable; a plain file is opened by its path."""
+    modified: int | None = None
+    """Seconds since 1970, as the file system or the archive says."""
+    fault: str = ""
+    """Why it cannot be read, as a sentence. Nobody opens it then."""
+    appends: bool = False
+    """Whether the source only ever grows at its end, as a folder on a server does: what
+    an earlier run has read is not read again."""
+
+    @property
+    def name(self) -> str:
+        """What a person calls it."""
+        inner = self.member or self.path.name
+        return _printable(inner.rpartition("/")[2] or str(self.path))
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """Names of the folders it lies in, the innermost last."""
+        parts = self.member.split("/") if self.member else self.path.parts
+        return tuple(map(_printable, parts[:-1]))
+
+    @property
+    def place(self) -> str:
+        """The whole path of the source, with its name inside an archive."""
+        inside = f"!{self.member}" if self.member else ""
+        return _printable(str(self.path.resolve()) + inside)
+
+    @contextmanager
+    def open(self) -> Iterator[IO[bytes]]:
+        """The bytes, seekable."""
+        with self.path.open("rb") if self.content is None else self.content() as stream:
+            yield stream
+
+    def head(self, length: int = HEAD) -> bytes:
+        """The first bytes."""
+        with self.open() as stream:
+            return stream.read(length)
+
+    def whole(self, limit: int = MAX_WHOLE) -> bytes:
+        """All bytes; raises SourceError for what does not fit into memory."""
+        data = self.head(limit + 1) if self.size <= limit else None
+        if data is None or len(data) > limit:
+            raise SourceError(
+                f"{self.name} is too large: {self.size:,} bytes, where {limit:,} are "
+                "the most that is read in one piece."
+            )
+        return data
+
+    def fingerprint(self) -> str:
+        """Says whether this is the file that an interrupted run was reading."""
+        return hashlib.sha256(self.head()).hexdigest()
+
+
+Wanted = Callable[[Source], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle(Source):
+    """Many small files behind a path, read one after the other as one source."""
+
+    files: tuple[Source, ...] = ()
+
+    def fingerprint(self) -> str:
+        """Changes with the names and sizes of the files."""
+        names = "\n".join(f"{file.place} {file.size}" for file in self.files)
+        return hashlib.sha256(names.encode()).hexdigest()
+
+
+def bundled(path: Path, files: list[Source]) -> list[Source]:
+    """One source that stands for all these files."""
+    size = sum(file.size for file in files)
+    return [Bundle(path, size, files=tuple(files))]
+
+
+def parts(source: Source) -> tuple[Source, ...]:
+    """The files that a source stands for."""
+    return source.files if isinstance(source, Bundle) else (source,)
+
+
+def of_file(path: Path) -> Source:
+    """A plain file as a source."""
+    status = path.stat()
+    return Source(path, status.st_size, modified=int(status.st_mtime))
+
+
+def in_folder(folder: Path) -> list[Source]:
+    """Every regular, non-empty file below a folder; links are not followed.
+
+    A folder inside that cannot be opened is a source with a fault; raises OSError if
+    the folder itself cannot.
+    """
+    found: list[Source] = []
+
+    def shut(error: OSError) -> None:
+        place = Path(error.filename)
+        if place == folder:
+            raise error
+        fault = f"{place} cannot be read: {why(error)}."
+        found.append(Source(place, 1, fault=fault))  # 1: positions have to grow
+
+    for directory, _, names in os.walk(folder, onerror=shut):
+        for name in names:
+            file = Path(directory, name)
+            try:
+                status = file.lstat()
+            except FileNotFoundError:  # gone while we look, as in a live Maildir
+                continue
+            if stat.S_ISREG(status.st_mode) and status.st_size:
+                found.append(
+                    Source(file, status.st_size, modified=int(status.st_mtime))
+                )
+    return sorted(found, key=lambda source: str(source.path))
+
+
+def why(error: BaseException) -> str:
+    """The reason in an error of the system or of a library, to go into a sentence."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror.lower()
+    return str(error).rstrip(".") or type(error).__name__
+
+
+def _printable(name: str) -> str:
+    """File names may hold bytes that are no text, which nothing can store or show."""
+    return name.encode("utf-8", "backslashreplace").decode()
 
 
 def ends_with(*suffixes: str) -> Wanted:
@@ -99,21 +224,14 @@ def locate(
     that cannot be read is listed with its fault, as long as there are others.
     """
     selection = _selection.get()
-    try:
-        if selection is not None:
-            found = selection.pick(wanted)
-        else:
-            _check(path)
-            if path.is_file() and not is_archive(of_file(path)):
-                found = [of_file(path)]
-                hint = _INSTEAD.get(path.suffix.lower())
-                if hint and not _tried(found[0], wanted):
-                    raise SourceError(f"{path} {hint}.")
-            else:
-                listed = listing(path, wanted, archives=archives)
-                found = [source for one in listed for source in _tried(one, wanted)]
-    except OSError as error:
-        raise SourceError(f"{path} cannot be read: {why(error)}.") from error
+    if selection is not None:
+        found = selection.pick(wanted)
+    else:
+        found = everything(path, wanted, archives=archives)
+        if path.is_dir() or [source.member for source in found] != [""]:
+            found = [source for one in found for source in _tried(one, wanted)]
+        elif path.suffix.lower() in _INSTEAD and not _tried(found[0], wanted):
+            raise SourceError(f"{path} {_INSTEAD[path.suffix.lower()]}.")
     if found and all(source.fault for source in found):
         raise SourceError(found[0].fault)
     if not found:
@@ -121,27 +239,25 @@ def locate(
     return found
 
 
-def everything(path: Path, worth: Wanted) -> list[Source]:
-    """All that is behind a path; of packed tars only what is worth unpacking."""
-    try:
-        return list(listing(path, worth))
-    except OSError as error:
-        raise SourceError(f"{path} cannot be read: {why(error)}.") from error
-
-
-def listing(path: Path, wanted: Wanted, *, archives: bool = True) -> Iterator[Source]:
-    """Everything behind a path; of packed tars only what is wanted, for it takes room.
+def everything(path: Path, wanted: Wanted, *, archives: bool = True) -> list[Source]:
+    """All that is behind a path; of packed tars only what is wanted, for it takes room.
 
     Raises SourceError if there is nothing, or if the path is an archive that cannot be
     opened. One in a folder that cannot be opened is a source with a fault.
     """
-    _check(path)
-    if path.is_dir():
-        yield from opened(in_folder(path), wanted, archives=archives)
-    elif is_archive(file := of_file(path)):
-        yield from unpack(file, wanted)
-    else:
-        yield file
+    try:
+        if not path.exists():
+            raise SourceError(f"There is no file or folder {path}.")
+        if not (path.is_dir() or path.is_file()):
+            raise SourceError(f"{path} is neither a file nor a folder.")
+        if path.is_dir():
+            return list(opened(in_folder(path), wanted, archives=archives))
+        file = of_file(path)
+        if not file.size:
+            raise SourceError(f"{path} is empty.")
+        return list(unpack(file, wanted)) if is_archive(file) else [file]
+    except OSError as error:
+        raise SourceError(f"{path} cannot be read: {why(error)}.") from error
 
 
 def opened(
@@ -209,12 +325,14 @@ def unpack(archive: Source, wanted: Wanted, depth: int = 1) -> Iterator[Source]:
     Raises SourceError for one that is damaged, protected, or unpacks to too much, and
     for names and links that lead out of it.
     """
-    is_tar = archive.name.lower().endswith(_TARS)
     try:
-        yield from (_in_tar if is_tar else _in_zip)(archive, wanted, depth)
+        if archive.name.lower().endswith(_TARS):
+            yield from _in_tar(archive, wanted)
+        else:
+            yield from _in_zip(archive, wanted, depth)
+    except SourceError:
+        raise
     except FAULTS as error:
-        if isinstance(error, SourceError):
-            raise
         # A download that broke off is by far the most frequent reason.
         is_cut = isinstance(error, UNREADABLE) and not isinstance(error, OSError)
         ending = "; was it downloaded to its end?" if is_cut else "."
@@ -232,15 +350,6 @@ def _tried(source: Source, wanted: Wanted) -> list[Source]:
     except FAULTS as error:
         fault = f"{source.place} cannot be read: {why(error)}."
         return [replace(source, fault=fault)]
-
-
-def _check(path: Path) -> None:
-    if not path.exists():
-        raise SourceError(f"There is no file or folder {path}.")
-    if not (path.is_dir() or path.is_file()):
-        raise SourceError(f"{path} is neither a file nor a folder.")
-    if path.is_file() and path.stat().st_size == 0:
-        raise SourceError(f"{path} is empty.")
 
 
 def _in_zip(archive: Source, wanted: Wanted, depth: int) -> Iterator[Source]:
@@ -293,15 +402,12 @@ def _member(packed: zipfile.ZipFile, member: zipfile.ZipInfo) -> IO[bytes]:
         raise zipfile.BadZipFile(why(error)) from error
 
 
-def _in_tar(archive: Source, wanted: Wanted, depth: int) -> Iterator[Source]:
-    del depth  # tars hold folders, not archives
-    in_place = archive.name.lower().endswith(".tar") and not archive.member
-    spill = None if in_place else Spill()
+def _in_tar(archive: Source, wanted: Wanted) -> Iterator[Source]:
+    name = archive.name.lower()
+    unpacks = (unpack for ends, unpack in _PACKED.items() if name.endswith(ends))
+    spill = None if name.endswith(".tar") and not archive.member else Spill()
     with archive.open() as raw:
-        name = archive.name.lower()
-        kinds = (kind for ends, kind in _PACKED.items() if name.endswith(ends))
-        unpacked = next(kinds, lambda stream: stream)(raw)
-        stream = _Bounded(cast("IO[bytes]", unpacked), archive)
+        stream = _Bounded(next(unpacks, lambda raw: raw)(raw), archive)
         with tarfile.open(fileobj=cast("IO[bytes]", stream), mode="r:") as packed:
             for count, member in enumerate(packed, 1):
                 _check_count(archive, count)
@@ -310,12 +416,12 @@ def _in_tar(archive: Source, wanted: Wanted, depth: int) -> Iterator[Source]:
                     raise _not_a_file(archive, member.name)
                 if not (member.isreg() and member.size) or _APPLE.search(member.name):
                     continue
-                inside = _inside(archive, member.name)
-                modified = int(member.mtime)
+                inside, modified = _inside(archive, member.name), int(member.mtime)
                 source = Source(archive.path, member.size, inside, modified=modified)
-                if spill is None:
-                    begin, size = member.offset_data, member.size
-                    at = partial(_opened_at, archive.path, begin, size)
+                if spill is None:  # it can be read where it lies
+                    at = partial(
+                        _opened_at, archive.path, member.offset_data, member.size
+                    )
                     yield replace(source, content=at)
                     continue
                 extracted = packed.extractfile(member)
@@ -340,13 +446,11 @@ class _Bounded:
         self._limit = _limit(archive)
 
     def read(self, size: int = -1) -> bytes:
-        if not 0 <= size <= _LONGEST_READ or self.tell() > self._limit:
-            raise SourceError(f"{self._archive.place} {_TOO_MUCH}")
+        self._check(0 <= size <= _LONGEST_READ and self.tell() <= self._limit)
         return self._stream.read(size)
 
     def seek(self, position: int, whence: int = 0) -> int:
-        if position > self._limit:
-            raise SourceError(f"{self._archive.place} {_TOO_MUCH}")
+        self._check(position <= self._limit)
         return self._stream.seek(position, whence)
 
     def tell(self) -> int:
@@ -354,6 +458,10 @@ class _Bounded:
 
     def seekable(self) -> bool:
         return True
+
+    def _check(self, is_little: bool) -> None:
+        if not is_little:
+            raise SourceError(f"{self._archive.place} {_TOO_MUCH}")
 
 
 class Spill:
@@ -387,14 +495,12 @@ class Spill:
 
 
 class _Window(io.RawIOBase):
-    """A part of a file as a file."""
+    """A part of a file as a file; closes the whole file unless that has an owner."""
 
     def __init__(
         self, file: IO[bytes], begin: int, size: int, owner: Spill | None = None
     ) -> None:
-        self._file = file
-        self._begin = begin
-        self._size = size
+        self._file, self._begin, self._size = file, begin, size
         self._position = 0
         self._owner = owner  # kept, so that its file stays open as long as this
         super().__init__()
@@ -406,7 +512,7 @@ class _Window(io.RawIOBase):
         return True
 
     def seek(self, position: int, whence: int = 0) -> int:
-        base = {0: 0, 1: self._position, 2: self._size}[whence]
+        base = (0, self._position, self._size)[whence]
         self._position = max(0, base + position)
         return self._position
 

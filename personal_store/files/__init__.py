@@ -1,1 +1,0 @@
-"""Files as the store reads and writes them: archives, streams, private files."""
