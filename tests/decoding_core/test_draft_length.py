@@ -2,8 +2,6 @@
 simulation of device, line and server."""
 
 from collections import deque
-from dataclasses import replace
-from itertools import pairwise
 from random import Random
 
 import pytest
@@ -100,46 +98,6 @@ def test_no_fixed_length_is_better_than_the_plan_by_more_than_a_twentieth(
             assert seconds <= 1.05 * seconds_a_token(costs, acceptance, fixed)
 
 
-@given(costs, acceptances, plans)
-def test_nothing_is_faster_than_the_single_chain(costs, acceptance, plan):
-    """Every token is drafted, and every refusal waited for."""
-    least = single_chain(costs, acceptance)
-    assert seconds_a_token(costs, acceptance, plan) >= 0.95 * least
-
-
-@pytest.mark.parametrize("name", ["draft", "verify", "verify_token", "round_trip"])
-@given(costs, acceptances, plans, milliseconds)
-def test_what_costs_more_takes_no_less(name, costs, acceptance, plan, more):
-    """Of each part, under any plan; but for drafting behind blocks that are out, where
-    the answer may just come when a token is drafted."""
-    if name == "draft":
-        plan = Plan(plan.first, plan.first, 1)
-    dearer = replace(costs, **{name: getattr(costs, name) + more})
-    before = seconds_a_token(costs, acceptance, plan)
-    assert seconds_a_token(dearer, acceptance, plan) >= before
-
-
-@given(costs, lengths, windows)
-def test_what_is_kept_more_often_is_faster(costs, length, window):
-    """Under any plan of blocks of one length."""
-    plan = Plan(length, length, window)
-    seconds = [seconds_a_token(costs, share, plan) for share in (0.1, 0.5, 0.8, 0.95)]
-    for more, less in pairwise(seconds):
-        assert less <= 1.1 * more  # lengths fit the one better than the other
-
-
-def test_plans_grow_with_acceptance_and_with_the_way():
-    """What is refused at once is not drafted far; what is far away is asked less
-    often."""
-    firsts = [plan(GPU, share, LONGEST, 1).first for share in (0.1, 0.5, 0.75, 0.9)]
-    assert firsts == sorted(firsts)
-    assert firsts[0] < firsts[-1]
-    ways = [replace(GPU, round_trip=way) for way in (0.0, 0.03, 0.1, 0.2)]
-    firsts = [plan(way, 0.9, LONGEST, 1).first for way in ways]
-    assert firsts == sorted(firsts)
-    assert plan(GPU, 0.9, LONGEST).window > 1
-
-
 @pytest.mark.parametrize("share", [0.75, 0.9])
 @pytest.mark.parametrize("way", [0.0, 0.01, 0.03, 0.06, 0.1, 0.2])
 def test_a_gpu_pair_comes_close_to_the_single_chain(share, way):
@@ -180,13 +138,6 @@ def test_a_device_slower_than_its_server_does_not_draft_for_nothing(share):
             assert seconds <= 1.06 * simulated(costs, share, fixed)
     if share < 0.5:
         assert chosen == Plan(1, 1, 1)
-
-
-def test_drafts_that_are_never_kept_are_short():
-    """And of what is always kept, long."""
-    assert plan(GPU, 0.0, LONGEST).first == 1
-    always = plan(GPU, 1.0, LONGEST)
-    assert always.later > plan(GPU, 0.5, LONGEST).first
 
 
 def rounds(lengths, costs, kept, count=64):

@@ -3,7 +3,7 @@ from itertools import product
 
 import pytest
 
-from decoding_core.errors import CloudUnreachableError, StoppedError
+from decoding_core.errors import StoppedError
 from decoding_core.messages import OpenSession
 from decoding_core.methods import available, build
 from decoding_core.sampling import log_softmax
@@ -12,7 +12,6 @@ from decoding_core.verifier import EngineVerifier, role_of
 from edge_app.decoding.events import (
     Drafted,
     EventEmitter,
-    Notice,
     Settled,
     Tally,
     Verified,
@@ -50,8 +49,7 @@ class Writing:
             verifier,
             OpenSession(PUBLIC, (), "fake", settings.terms()),
             self.emitter.notice,
-            stop=self.stop,
-            **{"patience": Patience(pauses=()), **options},
+            **{"patience": Patience(pauses=()), "stop": self.stop, **options},
         )
         session.open()
         self.loop = decode_loop(
@@ -165,13 +163,6 @@ def test_how_a_text_was_read_changes_no_token(method):
     assert len(texts) == 1
 
 
-def test_never_agreeing_redraws_every_token():
-    """One redrawn token a round, from both opinions."""
-    writing = scripted(1e5, [3, 4, 5, 6, 7, 8])
-    assert writing.run() == [3, 4, 5, 6, 7, 8]
-    assert writing.origins == ["recovered"] * 6
-
-
 def test_the_device_drafts_on_while_blocks_are_out():
     """Up to the window and to the end of the text; then the oldest is waited for."""
     writing = scripted(0.5, [3, 4, 5, 6, 7, 8], draft_length=2, window=2)
@@ -203,18 +194,6 @@ def test_what_is_drafted_behind_a_refusal_is_in_vain():
     assert numbers.drafted == sum(drafted for drafted, *_ in counts(writing))
     drafted = sum(isinstance(event, Drafted) for event in writing.events)
     assert drafted == numbers.drafted + numbers.in_vain
-
-
-def test_sometimes_agreeing_refuses_where_the_generalist_differs():
-    """The generalist wants 9 in the third place, and the target follows neither
-    alone: both add five there, so the lower id wins the tie."""
-    writing = scripted(0.5, [3, 4, 9, 6, 7, 8])
-    tokens = writing.run()
-    verified = [event for event in writing.events if isinstance(event, Verified)]
-    assert tokens[:2] == [3, 4]
-    assert writing.origins[:3] == ["accepted", "accepted", "recovered"]
-    assert (verified[0].drafted, verified[0].accepted) == (3, 2)
-    assert verified[0].refused == ("<5>",)
 
 
 @pytest.mark.parametrize(
@@ -267,41 +246,6 @@ def reference(settings, count, seed=""):
     return text
 
 
-ALSO = (0.0, 1, 3), (1.0, 4, 1), (0.0, "auto", 4)
-
-
-@seeds(12, 60)
-@pytest.mark.parametrize(
-    ("temperature", "draft_length", "window"),
-    [
-        (1.0, 1, 3),
-        (0.0, 4, 1),
-        (1.0, "auto", 4),
-        *(pytest.param(*some, marks=pytest.mark.slow) for some in ALSO),
-    ],
-)
-def test_coupled_equals_step_by_step_steering(temperature, draft_length, window, seeds):
-    """Shared noise: the same text for every seed, whatever the blocks."""
-    for seed in seeds:
-        settings = MethodSettings(
-            method="coupled",
-            temperature=temperature,
-            draft_length=draft_length,
-            window=window,
-            seed=seed,
-            strength=0.5 + seed % 3,
-        )
-        assert hashed(settings, str(seed)).run() == reference(settings, 20, str(seed))
-
-
-@seeds(10, 40)
-def test_an_endless_threshold_equals_step_by_step_steering_at_temperature_zero(seeds):
-    """Every token is redrawn from the target, so the two are one."""
-    for seed in seeds:
-        settings = MethodSettings(threshold=1e6)
-        assert hashed(settings, str(seed)).run() == reference(settings, 20, str(seed))
-
-
 @seeds(2, 4)
 @pytest.mark.parametrize("method", available())
 @pytest.mark.parametrize("temperature", [0.0, 0.9])
@@ -341,19 +285,6 @@ def test_the_specialist_reads_every_token_once(window):
     assert read <= len(PRIVATE) + drafted + recovered
 
 
-def test_a_dead_server_leaves_a_complete_text_and_a_notice():
-    """The rest is written on the device, and the person is told."""
-    inner = EngineVerifier(HashEngine("large"), HashEngine("base"))
-    writing = Writing(MethodSettings(), HashEngine("small"), DyingVerifier(inner, 2))
-    tokens = writing.run()
-    assert len(tokens) == 20 or tokens[-1] == END
-    assert "local" in writing.origins
-    assert writing.origins[0] != "local"
-    notices = [event.text for event in writing.events if isinstance(event, Notice)]
-    assert len(notices) == 1
-    assert "on this device alone" in notices[0]
-
-
 def test_a_dead_server_ends_the_generalist_method_too():
     """Nothing was drafted; the specialist takes over."""
     inner = EngineVerifier(HashEngine("large"), HashEngine("base"))
@@ -362,19 +293,6 @@ def test_a_dead_server_ends_the_generalist_method_too():
     writing.run()
     assert writing.origins[:2] == ["bonus", "bonus"]
     assert set(writing.origins[2:]) == {"local"}
-
-
-def test_a_dead_server_is_an_error_where_that_is_asked():
-    """--no-offline."""
-    inner = EngineVerifier(HashEngine("large"), HashEngine("base"))
-    writing = Writing(
-        MethodSettings(),
-        HashEngine("small"),
-        DyingVerifier(inner, 2),
-        may_go_offline=False,
-    )
-    with pytest.raises(CloudUnreachableError):
-        writing.run()
 
 
 def test_offline_every_token_is_local():
@@ -394,19 +312,6 @@ def test_stop_keeps_what_is_settled():
     settled = [t for e in writing.events if isinstance(e, Settled) for t in e.tokens]
     assert settled == writing.emitter.tokens
     assert settled
-
-
-def test_a_full_context_ends_the_text():
-    """What fits is kept."""
-    verifier = EngineVerifier(HashEngine("large"), HashEngine("base"))
-    small = HashEngine("small", context=len(PRIVATE) + 9)
-    writing = Writing(MethodSettings(), small, verifier)
-    tokens = writing.run()
-    assert writing.loop.ended == "full"
-    assert 0 < len(tokens) <= 10
-
-
-NEVER = (3, 7)
 
 
 @pytest.mark.parametrize("method", [*available()])
@@ -433,28 +338,6 @@ def test_what_may_not_follow_a_text_is_not_drawn_there(method):
         for at in range(1, len(tokens)):
             assert not (odd(tokens[:at]) and odd(tokens[: at + 1]))
     assert behind_odd > 3
-
-
-@pytest.mark.parametrize("temperature", [0.0, 1.0])
-@pytest.mark.parametrize("method", [*available()])
-def test_tokens_that_mark_a_block_of_thoughts_are_never_drawn(method, temperature):
-    """By no method, whoever drafts and whoever decides."""
-    if (method, temperature) == ("rejection", 0.0):
-        pytest.skip("it draws above 0 alone")
-    settings = MethodSettings(method=method, temperature=temperature)
-    role, seen = role_of(settings.terms(), build(settings)), set()
-    for seed in "abcd":
-        small, base = HashEngine("small" + seed), HashEngine("base" + seed)
-        server = EngineVerifier(HashEngine("large" + seed), base)
-        verifier = verifier_of(
-            role, lambda server=server: server, lambda base=base: base
-        )
-        writing = Writing(
-            settings, small, verifier, never=lambda _: NEVER, max_tokens=40
-        )
-        seen |= set(writing.run())
-    assert not seen & set(NEVER)
-    assert len(seen) > 8
 
 
 def test_thoughts_are_neither_shown_nor_counted():

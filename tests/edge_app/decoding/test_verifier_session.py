@@ -40,7 +40,8 @@ from tests.edge_app.decoding.losing_server import (
     Hurried,
     LosingServer,
 )
-from tests.fakes import HashEngine, verdict_on
+from tests.edge_app.decoding.test_loop import Writing
+from tests.fakes import HashEngine, seeds, verdict_on
 
 PRIVATE, PUBLIC, END = (11, 12, 13, 1, 2), (1, 2), 16
 METHODS = [
@@ -198,42 +199,6 @@ def test_no_loss_shows_in_the_text(
     )
 
 
-def fifteen_losses(method, seeds, window):
-    """Runs of 300 tokens, each with losses at places of its own."""
-    kinds = (*LOSING, "lose the block", "lose the answer")
-    for seed in seeds:
-        settings = MethodSettings(
-            method=method, temperature=0.7, seed=seed, draft_length=8, window=window
-        )
-        quiet = Run(settings, max_tokens=300)
-        step = quiet.server.frames // 15
-        losses = {
-            step * i + (seed + i) % step: [kinds[(seed + i) % len(kinds)]]
-            for i in range(15)
-        }
-        disturbed = Run(settings, losses, max_tokens=300)
-        check_same(quiet, disturbed)
-        assert disturbed.server.losses >= 8
-        assert disturbed.server.frames <= quiet.server.frames + 15 * window
-
-
-FOUR = ["steering", "lossless", "coupled", "speculative"]
-
-
-@pytest.mark.parametrize(("method", "window"), [(FOUR[0], 4), (FOUR[1], 1)])
-def test_fifteen_losses_in_three_hundred_tokens(method, window):
-    """One seed; forty are the slow test's."""
-    fifteen_losses(method, (1,), window)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("window", [1, 2, 4])
-@pytest.mark.parametrize("method", FOUR)
-def test_fifteen_losses_in_three_hundred_tokens_of_forty_seeds(method, window):
-    """Restarts, evictions, expiry, dropped sockets."""
-    fifteen_losses(method, range(1, 41), window)
-
-
 @settings(max_examples=15)
 # A draft that the server had no room for was cut, and the device took itself for full.
 @example("lossless", "cloud", 4, 2, 2, 1, (0, []))
@@ -279,6 +244,37 @@ def test_a_block_is_cut_to_the_room_that_is_left(place):
     assert run.loop.ended == "full"
 
 
+@seeds(1, 40)
+@pytest.mark.parametrize(
+    ("method", "window"),
+    [
+        *(("steering", 4), ("lossless", 1)),
+        *(
+            pytest.param(method, window, marks=pytest.mark.slow)
+            for method in ("steering", "lossless", "coupled", "speculative")
+            for window in (1, 2, 4)
+        ),
+    ],
+)
+def test_fifteen_losses_in_three_hundred_tokens(method, window, seeds):
+    """Restarts, evictions, expiry, dropped sockets, at places of each seed's own."""
+    kinds = (*LOSING, "lose the block", "lose the answer")
+    for seed in seeds:
+        settings = MethodSettings(
+            method=method, temperature=0.7, seed=seed, draft_length=8, window=window
+        )
+        quiet = Run(settings, max_tokens=300)
+        step = quiet.server.frames // 15
+        losses = {
+            step * i + (seed + i) % step: [kinds[(seed + i) % len(kinds)]]
+            for i in range(15)
+        }
+        disturbed = Run(settings, losses, max_tokens=300)
+        check_same(quiet, disturbed)
+        assert disturbed.server.losses >= 8
+        assert disturbed.server.frames <= quiet.server.frames + 15 * window
+
+
 class Failing(VerifierHere):
     """Passes on to another verifier, but for the calls that `errors` names."""
 
@@ -306,39 +302,28 @@ class Failing(VerifierHere):
         self.inner.close()
 
 
-class Writing:
+class Waiting(Writing):
     """A text of the real loop with a failing verifier; a second passes each round."""
 
     def __init__(self, verifier, pauses=(), max_tokens=60, **options):
-        self.now, self.notices = 0.0, []
-        settings = MethodSettings(draft_length=3)
-        self.stop = Hurried()
-        self.session = VerifierSession(
+        self.now, self.waits = 0.0, Hurried()
+        super().__init__(
+            MethodSettings(draft_length=3),
+            HashEngine("small"),
             verifier,
-            OpenSession(PUBLIC, (), "fake", settings.terms()),
-            self.notices.append,
+            max_tokens,
+            (),
             patience=Patience(pauses),
-            stop=self.stop,
+            stop=self.waits,
             clock=lambda: self.now,
             **options,
         )
-        self.session.open()
-        self.emitter = EventEmitter(lambda _: None, lambda token: b"x")
-        loop = decode_loop(
-            settings,
-            build(settings),
-            HashEngine("small"),
-            PRIVATE,
-            self.session,
-            self.emitter,
-            max_tokens=max_tokens,
-        )
-        for _ in loop.blocks():
+        for _ in self.loop.blocks():
             self.now += 1.0
 
     @property
-    def origins(self):
-        return [token.origin for token in self.emitter.tokens]
+    def notices(self):
+        return [event.text for event in self.events if isinstance(event, Notice)]
 
 
 GONE = CloudUnreachableError("there is no answer")
@@ -347,7 +332,7 @@ GONE = CloudUnreachableError("there is no answer")
 def test_a_server_that_is_back_is_used_again():
     """Left after the fourth block; asked two seconds later, with the text so far."""
     verifier = Failing({4: GONE})
-    writing = Writing(verifier)
+    writing = Waiting(verifier)
     origins = writing.origins
     first, last = origins.index("local"), len(origins) - origins[::-1].index("local")
     assert set(origins[first:last]) == {"local"}
@@ -362,7 +347,7 @@ def test_a_server_that_is_back_is_used_again():
 
 def test_a_text_begun_alone_is_verified_once_there_is_a_server():
     """Nobody answered the first opening."""
-    writing = Writing(Failing(open_errors={0: GONE}))
+    writing = Waiting(Failing(open_errors={0: GONE}))
     assert writing.origins[0] == "local"
     assert writing.origins[-1] != "local"
     assert "the text is written on this device alone" in writing.notices[0]
@@ -371,7 +356,7 @@ def test_a_text_begun_alone_is_verified_once_there_is_a_server():
 def test_a_server_that_opens_and_never_judges_is_asked_ever_more_seldom():
     """And nothing is said of it: it is not back."""
     verifier = Failing(dict.fromkeys(range(4, 100), GONE))
-    writing = Writing(verifier, max_tokens=100)
+    writing = Waiting(verifier, max_tokens=100)
     assert len(writing.notices) == 1
     assert set(writing.origins[20:]) == {"local"}
     assert 2 <= len(verifier.blocks) - 4 <= 5
@@ -382,7 +367,7 @@ def test_a_server_that_refuses_in_mid_text_is_left_for_good():
     verifier = Failing(
         {4: SessionLostError("gone")}, {1: CloudRefusedError("the token is refused")}
     )
-    writing = Writing(verifier)
+    writing = Waiting(verifier)
     assert len(writing.origins) == 60
     assert writing.origins[-1] == "local"
     assert len(verifier.opened) == 2
@@ -424,13 +409,13 @@ def test_a_session_that_is_lost_behind_a_block_is_opened_again():
 def test_a_refusal_before_anything_was_verified_is_told():
     """A wrong address or a proxy: to be mended, not to be written around."""
     with pytest.raises(CloudRefusedError):
-        Writing(Failing({0: CloudRefusedError("no upgrade here")}))
+        Waiting(Failing({0: CloudRefusedError("no upgrade here")}))
 
 
 def test_one_fault_of_a_model_is_tried_again():
     """The same block; nothing is said."""
     verifier = Failing({4: EngineError("a fault")})
-    writing = Writing(verifier)
+    writing = Waiting(verifier)
     assert "local" not in writing.origins
     assert not writing.notices
     assert verifier.blocks[4] == verifier.blocks[5]
@@ -438,7 +423,7 @@ def test_one_fault_of_a_model_is_tried_again():
 
 def test_two_faults_of_a_model_leave_a_complete_text():
     """It is not aborted."""
-    writing = Writing(Failing({4: EngineError("a fault"), 5: EngineError("a fault")}))
+    writing = Waiting(Failing({4: EngineError("a fault"), 5: EngineError("a fault")}))
     assert len(writing.origins) == 60
     assert "local" in writing.origins
     assert "a fault" in writing.notices[0]
@@ -447,17 +432,17 @@ def test_two_faults_of_a_model_leave_a_complete_text():
 def test_patience_is_of_one_block():
     """Five refused connections over one block, and as many over the next."""
     pauses = (0.1, 0.2, 0.4, 0.8, 1.5)
-    writing = Writing(
+    writing = Waiting(
         Failing(dict.fromkeys([*range(2, 7), *range(8, 13)], GONE)), pauses
     )
     assert not writing.notices
-    assert writing.stop.waits == [*pauses, *pauses]
+    assert writing.waits.waits == [*pauses, *pauses]
 
 
 def test_without_going_offline_a_loss_is_an_error():
     """--no-offline, after the same patience."""
     with pytest.raises(CloudUnreachableError):
-        Writing(Failing({4: GONE}), may_go_offline=False)
+        Waiting(Failing({4: GONE}), may_go_offline=False)
 
 
 class Answering:

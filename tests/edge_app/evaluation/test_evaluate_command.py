@@ -145,13 +145,6 @@ def test_a_stop_shows_what_was_measured(run, written, tmp_path, monkeypatch):
     assert json.loads(out.read_text())["settings"]["complete"] is False
 
 
-def test_names_from_a_file_cannot_steer_the_terminal(run, written):
-    """A genre is shown without control characters."""
-    result = run(written("a.jsonl", user(genre="po\x1b[31mst")), "--strength", 1)
-    assert result.exit_code == 0
-    assert "\x1b" not in result.stdout
-
-
 def test_nothing_that_measures_can_open_a_connection():
     """The models read in this process, and no module for HTTP is loaded."""
     code = (

@@ -10,14 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoding_core.errors import DecodingError, EngineError, MessageError
-from decoding_core.messages import Candidates, OpenSession
+from decoding_core.messages import Candidates
 from decoding_core.methods import available, build
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier, VerifierHere, role_of
-from edge_app.decoding.events import EventEmitter
-from edge_app.decoding.loop import decode_loop
 from edge_app.decoding.on_device import EdgeBaseVerifier
-from tests.fakes import HashEngine, opened_session, verdict_on
+from tests.edge_app.decoding.test_loop import Writing
+from tests.fakes import HashEngine, verdict_on
 
 SIZE, PRIVATE, PUBLIC = 17, (11, 12, 13, 1, 2), (1, 2)
 ASKED = [
@@ -68,20 +67,8 @@ def piece(token):
 
 
 def write(settings, verifier):
-    """A text of the real loop, temperature 0."""
-    request = OpenSession(PUBLIC, (), "fake", settings.terms())
-    session = opened_session(verifier, request)
-    loop = decode_loop(
-        settings,
-        build(settings),
-        HashEngine("small"),
-        PRIVATE,
-        session,
-        EventEmitter(lambda _: None, piece),
-        max_tokens=40,
-    )
-    list(loop.blocks())
-    return loop
+    """A text of the real loop."""
+    Writing(settings, HashEngine("small"), verifier, 40, (), piece=piece).run()
 
 
 @pytest.mark.parametrize("added", [SIZE, 1 << 30])
