@@ -8,8 +8,10 @@ letters to that person greet with; without such letters, the first name.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterable
+from importlib import resources
 
 from decoding_core.foreign_text import one_line
 
@@ -21,49 +23,15 @@ _SAID = re.compile(r"[a-z]?[aeiouyhlr]|s[kmnptvw]")
 """How a local part begins that is a name, unlike `bmiller`."""
 
 
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
-_TITLES = _set(
-    "mr mrs ms miss mx dr prof professor sir madam dame lady lord rev reverend fr "
-    "father sister herr frau hr fr. dott sig sra sr m mme mlle ing dipl mag phd "
-    "md"
-)
-_BEHIND = _set("jr sr ii iii iv phd md msc bsc ma ba esq cpa mba dr prof")
-"""What stands behind a name and its comma, and is no first name."""
-_OFFICES = _set(
-    "office team support service services club society ltd limited inc llc gmbh "
-    "ag ab bv plc company council school clinic hospital library university "
-    "college church bank hotel cafe café restaurant shop store committee "
-    "department dept group trust association museum theatre agency insurance desk "
-    "reception customer sales billing newsletter verein amt praxis schule bureau "
-    "mairie clinique école and und et y & family familie famille aunt auntie "
-    "uncle cousin grandma grandpa granny mum mom dad tante onkel oma opa"
-)
-"""One of these makes a name that of no single person, or a whole."""
-_ARTICLES = _set("the der die das la le les el il i")
-"""A name that begins with one is that of no person."""
-_ROLES = _set(
-    "info office contact hello mail post team support admin service sales help "
-    "billing account accounts noreply no-reply donotreply reply news newsletter "
-    "enquiries inquiries reception booking bookings orders shop webmaster "
-    "postmaster kontakt buero kundenservice secretary jobs press hr it"
-)
-"""Local parts of addresses that name no person."""
-_GREETINGS = _set(
-    "dear dearest my hi hiya hello hullo hey hallo heya howdy greetings good "
-    "morning afternoon evening day liebe lieber liebes sehr geehrte geehrter "
-    "guten tag moin servus grüezi cher chère chers bonjour salut bonsoir querido "
-    "querida estimado estimada hola caro cara gentile ciao buongiorno olá prezado "
-    "prezada beste geachte hoi kære hej kjære bästa hei again there all everyone "
-    "everybody both folks team friends to"
-)
-_BY_THEMSELVES = _set(
-    "hi hiya hello hullo hey hallo heya howdy greetings morning afternoon evening "
-    "day tag moin servus bonjour salut bonsoir hola ciao buongiorno olá hoi hej"
-)
-"""Greetings that need no name behind them."""
+_WORDS = {
+    name: frozenset(words.split())
+    for name, words in tomllib.loads(
+        resources.files(__package__).joinpath("naming.toml").read_text("utf-8")
+    ).items()
+}
+_TITLES, _BEHIND, _OFFICES = (_WORDS[name] for name in ("titles", "behind", "offices"))
+_ARTICLES, _ROLES = _WORDS["articles"], _WORDS["roles"]
+_GREETINGS, _BY_THEMSELVES = _WORDS["greetings"], _WORDS["greetings_by_themselves"]
 _LONGEST_GREETING = 6
 _NAME_WORDS = 3
 """Words of a greeting, and of the name in it, at most."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -275,53 +275,43 @@ def spans_of(text: str, region: str = "", *, eager: bool = False) -> list[Span]:
     # Most text holds neither a digit nor a sign of these.
     numeric = _DIGIT.search(text) is not None
     lower = text.lower()
-    recognisers: list[Callable[[str, str, bool], Iterator[Span]]] = [_titled, _births]
+    found += _plain(text, _TITLED, "person", "a name behind a title")
     if not text.isascii() or sum(map(lower.count, _DIGIT_WORDS.split("|"))) > 3:
-        recognisers.append(_spelled)
+        found += _plain(text, _SPELLED, "number", "digits in words")
+    found += _births(text)
     at = "@" in text or "(at" in text or "[at" in text
     if at or (" at " in text and any(sign in lower for sign in _SIGNS_OF_EMAIL)):
-        recognisers.append(_emails)
+        found += _plain(text, _EMAIL, "email", "an email address")
+        found += _plain(text, _HANDLE, "id", "a handle")
     if _SIGN_OF_LINK.search(text):
-        recognisers.append(_links)
+        found += _links(text)
     if numeric:
-        recognisers.append(_addresses)
-    for recognise in recognisers:
-        found += recognise(text, region, eager)
-    if numeric:
-        for recognise in (_dates, _ibans, _cards, _numbers, _mixed, _amounts):
-            found += recognise(numbers, region, eager)
+        for pattern in _ADDRESSES:
+            found += _plain(text, pattern, "address", "a street address")
+        found += _dates(numbers, eager)
+        found += _ibans(numbers, eager)
+        found += _cards(numbers)
+        found += _numbers(numbers, region, eager)
+        found += _mixed(numbers, eager)
+        found += _amounts(numbers, eager)
     return sorted(found, key=lambda span: (span.start, -span.end))
 
 
-def _titled(text: str, region: str, eager: bool) -> Iterator[Span]:
-    del region, eager
-    for found in _TITLED.finditer(text):
-        yield Span(*found.span(), "person", "a name behind a title")
+def _plain(
+    text: str, pattern: re.Pattern[str], kind: Kind, reason: str
+) -> Iterator[Span]:
+    """Whatever a pattern finds."""
+    for found in pattern.finditer(text):
+        yield Span(*found.span(), kind, reason)
 
 
-def _spelled(text: str, region: str, eager: bool) -> Iterator[Span]:
-    del region, eager
-    for found in _SPELLED.finditer(text):
-        yield Span(*found.span(), "number", "digits in words")
-
-
-def _emails(text: str, region: str, eager: bool) -> Iterator[Span]:
-    del region, eager
-    for found in _EMAIL.finditer(text):
-        yield Span(*found.span(), "email", "an email address")
-    for found in _HANDLE.finditer(text):
-        yield Span(*found.span(), "id", "a handle")
-
-
-def _links(text: str, region: str, eager: bool) -> Iterator[Span]:
-    del region, eager
+def _links(text: str) -> Iterator[Span]:
     for found in _LINK.finditer(text):
         end = found.start() + len(found[0].rstrip(".,;:!?)'\""))
         yield Span(found.start(), end, "link", "a link")
 
 
-def _dates(text: str, region: str, eager: bool) -> Iterator[Span]:
-    del region
+def _dates(text: str, eager: bool) -> Iterator[Span]:
     for found in _DATE.finditer(text):
         year = _YEAR.search(found[0])
         short = _SHORT_YEAR.search(found[0])
@@ -335,8 +325,7 @@ def _dates(text: str, region: str, eager: bool) -> Iterator[Span]:
             yield Span(*found.span(), "date", "a date")
 
 
-def _ibans(text: str, region: str, eager: bool) -> Iterator[Span]:
-    del region
+def _ibans(text: str, eager: bool) -> Iterator[Span]:
     for found in _IBAN.finditer(text):
         shown = found[1]
         if size := _valid_iban(shown):
@@ -378,9 +367,8 @@ def _code_word(before: str) -> str:
     return found[0] if found else ""
 
 
-def _cards(text: str, region: str, eager: bool) -> Iterator[Span]:
+def _cards(text: str) -> Iterator[Span]:
     """Those that are set in groups, with whatever blanks and ends of lines."""
-    del region, eager
     for found in _CARD.finditer(text):
         if _PARTS_OF_CARD.fullmatch(found[0]) and luhn.is_valid(digits_of(found[0])):
             parts = re.findall(r"\d+", found[0])
@@ -428,8 +416,7 @@ def may_be_phone(digits: str, region: str) -> bool:
     return bool(phonenumbers.is_possible_number(number))
 
 
-def _mixed(text: str, region: str, eager: bool) -> Iterator[Span]:
-    del region
+def _mixed(text: str, eager: bool) -> Iterator[Span]:
     for found in _MIXED.finditer(text):
         shown = found[0]
         if shown.isalpha() or _MEASURE.match(shown):
@@ -452,15 +439,7 @@ def _mixed(text: str, region: str, eager: bool) -> Iterator[Span]:
             yield Span(*found.span(), "id", "letters mixed with digits")
 
 
-def _addresses(text: str, region: str, eager: bool) -> Iterator[Span]:
-    del region, eager
-    for pattern in _ADDRESSES:
-        for found in pattern.finditer(text):
-            yield Span(*found.span(), "address", "a street address")
-
-
-def _amounts(text: str, region: str, eager: bool) -> Iterator[Span]:
-    del region
+def _amounts(text: str, eager: bool) -> Iterator[Span]:
     for found in _MONEY.finditer(text):
         around = text[max(0, found.start() - NEAR) : found.end() + NEAR]
         shown = found[0]
@@ -494,9 +473,8 @@ def amounts_like(shown: str) -> list[str]:
     return [form for form in forms if len(form) >= 4]
 
 
-def _births(text: str, region: str, eager: bool) -> Iterator[Span]:
+def _births(text: str) -> Iterator[Span]:
     """Days and years, in words too, behind a word of birth in the same sentence."""
-    del region, eager
     for born in _born(text):
         behind = _SENTENCE_END.split(text[born.end() : born.end() + 150], maxsplit=1)[0]
         for found in _DAY_OF_BIRTH.finditer(behind):

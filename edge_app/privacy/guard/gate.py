@@ -356,7 +356,7 @@ class Scanner:
                     )
                 ):
                     before -= 1
-                told = self._index.told_by(word.folded for word in words[before:b])
+                told = self._index.bits_of(word.folded for word in words[before:b])
                 reason = _COPIED if told >= _LEAST_TOLD else ""
                 runs.append(Span(words[a].start, words[b - 1].end, "phrase", reason))
         return runs

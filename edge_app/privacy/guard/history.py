@@ -23,6 +23,7 @@ from edge_app.privacy.guard.words import (
     OPENS,
     RUN,
     Word,
+    bits_of,
     common_words,
     fold,
     given_names,
@@ -34,7 +35,6 @@ from edge_app.privacy.guard.words import (
     of_illness,
     secret_words,
     stems_of,
-    told_by,
     words_of,
 )
 from models.prompts import Request
@@ -144,10 +144,10 @@ class PrivateIndex:
             stem in self.public for stem in stems_of(joined)
         )
 
-    def told_by(self, words: Iterable[str]) -> float:
+    def bits_of(self, words: Iterable[str]) -> float:
         """About how many bits these folded words tell, in the order of the texts."""
         return sum(
-            told_by(word) / (2 if word in self.usual else 1)  # heard before
+            bits_of(word) / (2 if word in self.usual else 1)  # heard before
             for word in words
         )
 
@@ -409,14 +409,14 @@ def _add_told(index: PrivateIndex, text: str) -> None:
         for word in words:
             if is_illness(word):
                 index.told[word] = (None, "word")
-            elif kind == "id" and len(words) == 1 and told_by(word) >= _CODE_WORD:
+            elif kind == "id" and len(words) == 1 and bits_of(word) >= _CODE_WORD:
                 index.told[word] = (None, kind)
-            elif told_by(word) >= least:
+            elif bits_of(word) >= least:
                 index.told.setdefault(word, (cue, kind))
         for size in (2, len(words)):
             for at in range(len(words) - size + 1):
                 part = words[at : at + size]
-                if len(part) > 1 and max(map(told_by, part)) >= _FIRST_OF_TWO:
+                if len(part) > 1 and max(map(bits_of, part)) >= _FIRST_OF_TWO:
                     _add_literal(index, "".join(part), kind)
 
 

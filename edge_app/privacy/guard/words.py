@@ -15,6 +15,7 @@ mostly in lower case.
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
 import zlib
 from collections.abc import Iterator, Sequence
@@ -186,7 +187,7 @@ def is_in_dictionary(word: str) -> bool:
 
 
 @lru_cache(20_000)
-def told_by(word: str) -> float:
+def bits_of(word: str) -> float:
     """About how many bits a folded word tells, by how rare it is (Zipf's law: of the
     word in place r the share is 1/10r); 0 for those that anybody would have guessed."""
     if word in _CLITICS:
@@ -228,53 +229,17 @@ def _data(name: str) -> bytes:
 # ruff: noqa: E501 (tables of words)
 
 
-def _any(*languages: str) -> str:
-    """A pattern of whole words; a blank in one is any gap."""
-    words = " ".join(languages).split()
-    return rf"\b(?:{'|'.join(words).replace('_', '[ -]?')})\b"
+def _topic(name: str) -> re.Pattern[str]:
+    """A pattern of whole words in all languages; a blank in one is any gap."""
+    languages = tomllib.loads(_data("topics.toml").decode())[name]
+    words = " ".join(languages.values()).split()
+    pattern = rf"\b(?:{'|'.join(words).replace('_', '[ -]?')})\b"
+    return re.compile(pattern, re.IGNORECASE)
 
 
-MONEY = re.compile(
-    _any(
-        "accounts? balance salary savings? loans? mortgage debts? pension overdraft wages? income iban bank rent "
-        "deposit alimony inheritance inherited owe[sd]? earn(?:s|ed|ings)? severance",
-        "konto kontostand gehalt kredite? miete schulden? ersparnisse rente lohn einkommen hypothek darlehen erbe",
-        "compte salaire loyer dettes? [ée]pargne pr[êe]t hypoth[èe]que retraite revenus? h[ée]ritage",
-        "cuenta sueldo salario deudas? ahorros pr[ée]stamo hipoteca pensi[óo]n alquiler herencia ingresos",
-        "conto stipendio debit[oi] risparmi prestito mutuo pensione affitto eredit[àa] reddito",
-        "conta sal[áa]rio d[íi]vidas? poupan[çc]a empr[ée]stimo pens[ãa]o renda aluguel heran[çc]a",
-        "rekening salaris loon schuld(?:en)? spaargeld lening hypotheek pensioen huur erfenis inkomen",
-        "konto pensj[aęi] wynagrodzenie d[łl]ug(?:i|ów)? oszcz[ęe]dno[śs]ci kredyt hipoteka emerytura czynsz spadek",
-    ),
-    re.IGNORECASE,
-)
-BIRTH = re.compile(
-    _any(
-        r"born birth_?(?:day|date)? b_?day dob d\.o\.b came_into_the_world",
-        "geboren geburtstag geburtsdatum geburt geb",
-        "n[ée]e?_le n[ée]e?_en naissance anniversaire",
-        "nacid[oa] naci[óo] nacimiento cumplea[nñ]os",
-        "nat[oa]_il nat[oa]_nel nascita compleanno",
-        "nascid[oa] nasceu nascimento anivers[áa]rio",
-        "geboortedatum geboorte verjaardag jarig",
-        "urodzon[yaąe] urodzi[łl]a? urodziny urodzenia",
-    ),
-    re.IGNORECASE,
-)
-OPENS = re.compile(
-    _any(
-        "code_?words? pass_?words? pass_?phrases? pass_?codes? safe_?words? key_?words? pin combination secret_?words? "
-        "wi_?fi secret_?(?:question|answer)",
-        "kennwort passwort losungswort codewort l[öo]sungswort schl[üu]sselwort",
-        "mots?_de_passe mot_secret mot_cl[ée]",
-        "contrase[ñn]a clave palabra_secreta palabra_clave",
-        "parola_d['’]ordine parola_chiave parola_segreta",
-        "senha palavra_passe palavra_secreta palavra_chave",
-        "wachtwoord codewoord wachtzin",
-        "has[łl]o has[łl]em",
-    ),
-    re.IGNORECASE,
-)
+MONEY = _topic("money")
+BIRTH = _topic("birth")
+OPENS = _topic("opens")
 _IS = (
     r"(?:[:=]|\b(?:is|was|are|be|remains|reads|says|lautet|ist|hei(?:ß|ss)t|war|est|[ée]tait|es|era|è|é|foi|"
     r"luidt|jest|brzmi|(?<=has[łl]o )to))"
@@ -294,21 +259,7 @@ _GOES_ON = re.compile(
     r"(?: |^)(?:and|but|so|please|if|when|because|as|which|for|at|in|on|und|aber|bitte|et|mais|y|pero|e|ma|mas|en|maar|i|ale|proszę)(?: .*|$)",
     re.IGNORECASE | re.DOTALL,
 )
-ILL = re.compile(
-    _any(
-        "ill illness sick disease diagnos\\w+ doctors? consultant surgeon specialist oncolog\\w+ hospital clinic "
-        "surgery operation operated treatment therapy medication tablets pills symptoms? prescri\\w+ scans? biopsy "
-        "suffer\\w* patient chronic incurable condition",
-        "krank krankheit arzt [äa]rztin diagnose krankenhaus klinik behandlung therapie tabletten leide[tn]? befund",
-        "malade maladie m[ée]decin diagnostic h[ôo]pital traitement souffr\\w+ ordonnance",
-        "enferm[oa] enfermedad m[ée]dic[oa] diagn[óo]stico tratamiento sufr\\w+ padec\\w+",
-        "malat[oa] malattia medico diagnosi ospedale cura soffr\\w+ ricetta",
-        "doente doen[çc]a diagn[óo]stico tratamento sofr\\w+ receita",
-        "ziek ziekte arts dokter ziekenhuis behandeling lijd\\w+",
-        "chor[yaąe] choroba lekarz\\w* diagnoza szpital\\w* leczeni\\w+ cierpi\\w*",
-    ),
-    re.IGNORECASE,
-)
+ILL = _topic("ill")
 _ILLNESS = re.compile(
     r"(?:\w*(?:krebs|kanker)|cancer|cancro|rak[ai]?|tumou?r|tumeur|\w*[ck]ar[cz]inom|melanom|l[iy](?:m|n)(?:ph|f)om|"
     r"leu[ck]a?em|leukam|bialaczk|diab[e]?t|cukrzyc|zucker?krank|epilep|padaczk|asth?ma|demen[tcz]|alzheimer|parkinson|"
@@ -348,7 +299,7 @@ def secret_words(text: str) -> Iterator[list[str]]:
             said += _QUOTED.findall(sentence[0])
     for stretch in said:
         words = [word.folded for word in words_of(_GOES_ON.sub("", stretch))]
-        if any(map(told_by, words)):
+        if any(map(bits_of, words)):
             yield words
 
 
@@ -365,7 +316,7 @@ def of_illness(text: str) -> Iterator[list[str]]:
         run: list[str] = []
         for at, word in enumerate(words):
             near = any(abs(at - cue) <= _WORDS_NEAR for cue in cues)
-            tells = told_by(word.folded) >= _USUAL or word.folded.isdigit()
+            tells = bits_of(word.folded) >= _USUAL or word.folded.isdigit()
             known = word.folded in known_names() or ILL.fullmatch(word.text)
             if near and tells and not known:
                 run.append(word.folded)

@@ -338,11 +338,11 @@ def test_a_run_is_held_from_its_first_word_once_it_tells_enough():
 
 
 def test_a_word_that_few_use_tells_more_in_a_row_than_a_usual_one():
-    assert INDEX.told_by(["the", "and"]) == 0.0
-    assert INDEX.told_by(["mill"]) > INDEX.told_by(["house"]) > 0.0
+    assert INDEX.bits_of(["the", "and"]) == 0.0
+    assert INDEX.bits_of(["mill"]) > INDEX.bits_of(["house"]) > 0.0
     often = [f"Letter {n}.\n\nThe mill again, day {n}." for n in range(3)]
     index = index_of(often, "", own=often)
-    assert index.told_by(["mill"]) == INDEX.told_by(["mill"]) / 2
+    assert index.bits_of(["mill"]) == INDEX.bits_of(["mill"]) / 2
 
 
 def test_a_number_has_the_region_of_the_texts():
