@@ -73,7 +73,7 @@ def histories(words: str, reranker: Path | None) -> list[str]:
     if words.strip() != ALL:
         chosen = tuple(dict.fromkeys(word.strip() for word in words.split(",")))
     for name in chosen:
-        personalisation.build(name)
+        personalisation.check(name)
     return [*chosen, *([] if reranker is None else [RERANKED])]
 
 

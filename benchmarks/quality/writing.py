@@ -247,7 +247,8 @@ class Lab:
             context = replace(context, reranker=None)
         model = self.pair.small
         beginning = model.vocabulary.tokenize(case.beginning, False)
-        found = personalisation.build(name).find(
+        found = personalisation.find(
+            name,
             case.history(),
             RetrievalQuery(case.request, how.passages, seed=how.seed),
             context,

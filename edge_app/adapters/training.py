@@ -295,10 +295,9 @@ def _lesson(
     ids = whole[: plan.max_tokens]
     if len(ids) == len(whole) and end is not None:
         ids = [*ids, end]
-    choice = personalisation.build(plan.personalisation)
-    retrieved = choice.find(
-        case.history(), RetrievalQuery(case.request), RetrievalContext(_no_profile)
-    )
+    query, context = RetrievalQuery(case.request), RetrievalContext(_no_profile)
+    name = plan.personalisation
+    retrieved = personalisation.find(name, case.history(), query, context)
     length = min(model.context_length, LONGEST_CONTEXT) - _MARGIN
     builder = PromptBuilder(vocabulary.tokenize, model.chat_template, length)
     room = plan.max_tokens + len(beginning)

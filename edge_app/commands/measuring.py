@@ -300,7 +300,7 @@ def _measuring(
     for strength in strengths:
         MethodSettings(strength=strength)  # checks it
     reads = chosen["personalisation"] or settings.personalisation
-    personalisation.build(reads)
+    personalisation.check(reads)
     return Measuring(
         strengths=tuple(strengths),
         passages=PASSAGES if chosen["passages"] is None else chosen["passages"],

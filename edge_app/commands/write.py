@@ -213,7 +213,7 @@ def write_command(request: str, **chosen: Any) -> None:
     settings = replace(read_settings(), **given)
     wanted = _write_request(request, chosen, settings)
     build(wanted.settings)  # an unknown method is refused before any model is loaded
-    personalisation.build(wanted.personalisation)
+    personalisation.check(wanted.personalisation)
     output = Output(
         wanted,
         as_json=chosen["as_json"],

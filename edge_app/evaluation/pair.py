@@ -294,8 +294,8 @@ class Pair:
         if whole and self._end is not None:
             ids = [*ids, self._end]
         query = RetrievalQuery(case.request, how.passages, seed=how.seed)
-        choice = personalisation.build(how.personalisation)
-        retrieved = choice.find(case.history(), query, self._context)
+        name = how.personalisation
+        retrieved = personalisation.find(name, case.history(), query, self._context)
         builder = PromptBuilder(
             vocabulary.tokenize,
             self._small.chat_template,

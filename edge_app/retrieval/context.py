@@ -176,12 +176,9 @@ def _with_profile(
     return replace(_by_words(texts, query, context), notes=notes)
 
 
-def _worst(
-    texts: Searchable, query: RetrievalQuery, context: RetrievalContext
-) -> Retrieved:
+def _worst(texts: Searchable, query: RetrievalQuery, _: RetrievalContext) -> Retrieved:
     """The lowest BM25 scores first; of equal ones, other kinds first, then as the seed
     decides: a test of robustness against a history that does not fit."""
-    del context
     fits, kinds = texts.matching(query.words), texts.kinds()
     ids = query.shuffled(kinds)
     ids.sort(key=lambda i: (fits.get(i, 0.0), kinds[i] == query.request.task))
@@ -189,31 +186,26 @@ def _worst(
 
 
 def _by_chance(
-    texts: Searchable, query: RetrievalQuery, context: RetrievalContext
+    texts: Searchable, query: RetrievalQuery, _: RetrievalContext
 ) -> Retrieved:
     """Any texts, those of the kind that was asked for before all others."""
-    del context
     kinds = texts.kinds()
     ids = query.shuffled(kinds)
     ids.sort(key=lambda record_id: kinds[record_id] != query.request.task)
     return _first_of(texts, ids, query.limit)
 
 
-def _newest(
-    texts: Searchable, query: RetrievalQuery, context: RetrievalContext
-) -> Retrieved:
+def _newest(texts: Searchable, query: RetrievalQuery, _: RetrievalContext) -> Retrieved:
     """The newest, those of the kind that was asked for first: a baseline of LaMP."""
-    del context
     kind, excluded = query.request.task, query.excluded
     return Retrieved(texts.recent(limit=query.limit, kind=kind, excluded=excluded))
 
 
 def _by_package(
-    texts: Searchable, query: RetrievalQuery, context: RetrievalContext
+    texts: Searchable, query: RetrievalQuery, _: RetrievalContext
 ) -> Retrieved:
     """The best by the package rank_bm25, without preferences: what ours is measured
     against."""
-    del context
     there = (texts.passage(one) for one in texts.kinds() if one not in query.excluded)
     passages = [passage for passage in there if passage is not None]
     if not passages:
@@ -240,7 +232,7 @@ FINDERS: dict[str, Finder] = {
     "rank_bm25": _by_package,
     "recency": _newest,
 }
-"""How each choice of `edge_app.retrieval.personalisation` finds what is read."""
+"""How each choice of `personalisation` finds what is read."""
 
 LONGEST_CONTEXT = 8192
 """Tokens of a specialist's context at most, however many the model could read."""

@@ -5,7 +5,6 @@ The names are known without loading what searches a store, as `--help` lists the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from decoding_core.errors import InvalidSettingsError
@@ -30,36 +29,31 @@ _SUMMARIES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Personalisation:
-    """One choice."""
-
-    name: str
-
-    def find(
-        self, texts: Searchable, query: RetrievalQuery, context: RetrievalContext
-    ) -> Retrieved:
-        """What to read for a request; raises StoppedError when the person stops."""
-        from edge_app.retrieval.context import FINDERS
-
-        return FINDERS[self.name](texts, query, context)
-
-
 def available() -> tuple[str, ...]:
     """Names of the choices."""
     return tuple(_SUMMARIES)
 
 
-def build(name: str) -> Personalisation:
-    """The choice of that name; raises InvalidSettingsError for an unknown one."""
+def summary(name: str) -> str:
+    """One line on a choice of `available()`."""
+    return _SUMMARIES[name]
+
+
+def check(name: str) -> None:
+    """Raises InvalidSettingsError for a name that is no choice's."""
     if name not in _SUMMARIES:
         raise InvalidSettingsError(
             f"there is no personalisation '{name}'; choose one of: "
             + ", ".join(available())
         )
-    return Personalisation(name)
 
 
-def summary(name: str) -> str:
-    """One line on a choice of `available()`."""
-    return _SUMMARIES[name]
+def find(
+    name: str, texts: Searchable, query: RetrievalQuery, context: RetrievalContext
+) -> Retrieved:
+    """What to read for a request by the choice of that name; raises StoppedError when
+    the person stops, and what `check` does."""
+    from edge_app.retrieval.context import FINDERS
+
+    check(name)
+    return FINDERS[name](texts, query, context)

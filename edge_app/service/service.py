@@ -326,7 +326,7 @@ class WritingService:
         if history == "specialist" and not role.uses_specialist:
             history = "nobody"
         reads = request.personalisation or self._config.personalisation
-        personalisation.build(reads)
+        personalisation.check(reads)
         if not request.use_history or history == "nobody":
             reads = "none"
         privacy = request.privacy or self._config.privacy
@@ -346,9 +346,9 @@ class WritingService:
         query = RetrievalQuery(
             brief, excluded=request.excluded, seed=request.settings.seed
         )
-        choice = personalisation.build(request.personalisation)
         context = RetrievalContext(profiler, self._reranker)
-        retrieved = choice.find(store, query, context)
+        name = request.personalisation
+        retrieved = personalisation.find(name, store, query, context)
         beside = retrieved.beside(request.background)
         brief = answering.as_greeted(store, brief)
         return replace(request, brief=brief, background=beside), retrieved

@@ -23,7 +23,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 import httpcore
@@ -112,9 +112,8 @@ def watched_transport(
     `tests/edge_app/decoding/test_text_and_traffic.py` fails when that place moves.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    if keys := os.environ.get(
-        "SSLKEYLOGFILE"
-    ):  # as browsers: docs/check-it-yourself.md
+    # As browsers do: docs/check-it-yourself.md.
+    if keys := os.environ.get("SSLKEYLOGFILE"):
         context.keylog_filename = keys
     if certificate:
         context.check_hostname = False  # it is the certificate that is known
@@ -190,9 +189,7 @@ class Connection:
             "User-Agent": "specsteer",
             "Accept-Encoding": "identity",  # sizes are bounded as they travel
         }
-        if (
-            token
-        ):  # without one the server is asked all the same: it says what is missing
+        if token:  # without one the server says what is missing
             if not (token.isascii() and token.isprintable()):
                 raise CloudRefusedError("the token holds characters that no token has")
             headers["Authorization"] = f"Bearer {token}"
@@ -407,13 +404,13 @@ class Connection:
             raise MessageError("the server named a session that none can be") from error
         except (httpx.TransportError, HTTPXWSException) as error:
             self._raise_if_stopped(error)
-            if complaint := self._line.complaint:
-                kind = (
-                    CloudSlowError if complaint == TOO_SLOW else CloudUnreachableError
-                )
-                raise kind(f"the server at {self.url} {complaint}") from error
+            complaint = self._line.complaint
             if isinstance(error, httpx.ReadTimeout | httpx.WriteTimeout):
-                raise CloudSlowError(f"the server at {self.url} {TOO_SLOW}") from error
+                complaint = complaint or TOO_SLOW
+            if complaint:
+                slow = complaint == TOO_SLOW
+                kind = CloudSlowError if slow else CloudUnreachableError
+                raise kind(f"the server at {self.url} {complaint}") from error
             raise _no_answer(error, self.url, pinned=self._pinned) from error
 
     @contextmanager
@@ -566,49 +563,44 @@ def error_of(
     said = problem.get("detail") or problem.get("title")
     detail = one_line((said if isinstance(said, str) else "")[:_LONGEST_DETAIL])
     detail = detail.strip() or f"status {status}"
-    if status == 403 and problem.get("code") == "pairing-refused":
-        return CloudRefusedError(f"the server at {url} refused: {detail}")
-    if status == 403 and problem.get("code") == "forbidden":
-        return CloudRefusedError(
-            f"the server at {url} knows this device, but its token is not good for "
-            "this: pair the device again, with other scopes"
-        )
-    if status in (401, 403):
-        return CloudRefusedError(
-            f"the server at {url} refused the token; pair this device with it, or "
-            "give the server's own with --token or SPECSTEER_TOKEN"
-        )
-    if status == 413 and problem.get("code") == "context-full":
-        return ContextFullError(f"the server at {url}: {detail}")
-    if status == 404 and problem.get("code") == "session-lost":
-        return SessionLostError(detail)
-    if status == 409 and problem.get("code") == "vocabulary-mismatch":
-        return VocabularyRefusedError(f"the server at {url} refused: {detail}")
-    if status == 400 and problem.get("code") == "protocol-version":
-        return _other_version(url, version)
-    if status in (404, 405, 501):
-        return CloudRefusedError(f"there is no SpecSteer server at {url}")
+    match status, problem.get("code"):
+        case 403, "forbidden":
+            return CloudRefusedError(
+                f"the server at {url} knows this device, but its token is not good for "
+                "this: pair the device again, with other scopes"
+            )
+        case (401, _) | (403, _) if problem.get("code") != "pairing-refused":
+            return CloudRefusedError(
+                f"the server at {url} refused the token; pair this device with it, or "
+                "give the server's own with --token or SPECSTEER_TOKEN"
+            )
+        case 413, "context-full":
+            return ContextFullError(f"the server at {url}: {detail}")
+        case 404, "session-lost":
+            return SessionLostError(detail)
+        case 409, "vocabulary-mismatch":
+            return VocabularyRefusedError(f"the server at {url} refused: {detail}")
+        case 400, "protocol-version":
+            if number := re.fullmatch("[0-9]{1,3}", version or ""):
+                update = which_to_update(VERSION, int(number[0]))
+                return CloudRefusedError(f"{update} ({url})")
+            return CloudRefusedError(
+                f"the server at {url} speaks another version of the protocol; update "
+                "SpecSteer on the server and on this device"
+            )
+        case ((404 | 405 | 501), _):
+            return CloudRefusedError(f"there is no SpecSteer server at {url}")
+        case ((429 | 503), _):
+            seconds = _seconds(retry_after)
+            return CloudBusyError(f"the server at {url}: {detail}", seconds)
     if 300 <= status < 400:
         return CloudRefusedError(
             f"{url} sends its visitors elsewhere (status {status}), which is not "
             "followed, as the token would go along: give the server's own address"
         )
-    if status in (429, 503):
-        return CloudBusyError(f"the server at {url}: {detail}", _seconds(retry_after))
     if status >= 500 or status == 408:
         return CloudUnreachableError(f"the server at {url} failed: {detail}")
     return CloudRefusedError(f"the server at {url} refused: {detail}")
-
-
-def _other_version(url: str, header: str | None) -> CloudRefusedError:
-    """The error for a refused version of the protocol; `header` names the server's."""
-    number = re.fullmatch("[0-9]{1,3}", header or "")
-    if number is None:
-        return CloudRefusedError(
-            f"the server at {url} speaks another version of the protocol; update "
-            "SpecSteer on the server and on this device"
-        )
-    return CloudRefusedError(f"{which_to_update(VERSION, int(number[0]))} ({url})")
 
 
 def error_of_signal(signal: Signal) -> DecodingError:
@@ -618,12 +610,13 @@ def error_of_signal(signal: Signal) -> DecodingError:
     if signal.kind is Kind.BUSY:
         seconds = min(signal.value / 1000, _MOST_WAIT)
         return CloudBusyError("the server is busy", seconds)
-    if signal.value == Problem.CONTEXT_FULL:
-        return ContextFullError("the text no longer fits into the server's model")
-    if signal.value == Problem.ENGINE:
-        return EngineError("the server's model failed")
-    if signal.value == Problem.STOPPING:
-        return CloudUnreachableError("the server is stopping")
+    match signal.value:
+        case Problem.CONTEXT_FULL:
+            return ContextFullError("the text no longer fits into the server's model")
+        case Problem.ENGINE:
+            return EngineError("the server's model failed")
+        case Problem.STOPPING:
+            return CloudUnreachableError("the server is stopping")
     return MessageError("the server did not understand a block")
 
 
@@ -713,29 +706,27 @@ class CloudVerifier:
         self._answer = self._error = None
         if self._cadence is not None:
             self._cadence.begin()
-        opened: SessionOpened | None = None
+        answer = None
         if self._session_id:
             try:
-                answer = self._connection.request(
-                    "open", "PUT", self._path(), body, pad=True
-                )
-                opened = opened_from_json(answer)
+                answer = self._ask_to_open("PUT", self._path(), body)
             except SessionLostError:
                 self._session_id = ""
                 self._connection.disconnect()
-        if opened is None:
-            answer = self._connection.request("open", "POST", _SESSIONS, body, pad=True)
-            opened = opened_from_json(answer)
+        answer = answer or self._ask_to_open("POST", _SESSIONS, body)
+        opened = opened_from_json(answer)
         self._session_id = opened.session_id
         # Now, while the specialist reads its prompt. The first block tries again, and
         # says what is wrong.
         try:
             self._connection.connect(f"{self._path()}/stream")
-        except CloudSlowError:
-            raise
-        except CloudError:
-            pass
+        except CloudError as error:
+            if isinstance(error, CloudSlowError):
+                raise
         return opened
+
+    def _ask_to_open(self, method: str, path: str, body: Any) -> dict[str, Any]:
+        return self._connection.request("open", method, path, body, pad=True)
 
     def first_difference(self, names: Sequence[bytes]) -> str:
         """The first token that the server has otherwise, in words, found by
@@ -746,14 +737,11 @@ class CloudVerifier:
             path = f"/v1/vocabulary/{count}"
             if time.monotonic() > until:
                 raise CloudSlowError("the server takes too long to tell its tokens")
-            answer = self._connection.request("vocabulary", "GET", path)
-            try:
-                size, name, last = answer["size"], answer["id"], answer["last"]
-                if type(size) is not int or not isinstance(name, str):
-                    raise TypeError
-                return size, name, bytes.fromhex(last)
-            except (KeyError, TypeError, ValueError) as error:
-                raise MessageError("the server does not tell its tokens") from error
+            match self._connection.request("vocabulary", "GET", path):
+                case {"size": int(size), "id": str(name), "last": str(last)}:
+                    with suppress(ValueError):
+                        return size, name, bytes.fromhex(last)
+            raise MessageError("the server does not list its tokens")
 
         size, _, _ = ask(1)
         same, other = 0, max(0, min(size, len(names))) + 1
@@ -841,13 +829,8 @@ class CloudVerifier:
             # The server ends the session of a stream that is closed in order.
             streamed = self._connection.end()
             if self._session_id and not streamed:
-                self._connection.request(
-                    "close",
-                    "DELETE",
-                    self._path(),
-                    seconds=_CLOSE_SECONDS,
-                    may_stop=False,
-                )
+                how: Any = {"seconds": _CLOSE_SECONDS, "may_stop": False}
+                self._connection.request("close", "DELETE", self._path(), **how)
         except DecodingError:
             return  # the server forgets idle sessions by itself
         finally:

@@ -12,7 +12,7 @@ from edge_app.retrieval.context import (
     RetrievalQuery,
     find_passages,
 )
-from edge_app.retrieval.personalisation import USUAL, available, build, summary
+from edge_app.retrieval.personalisation import USUAL, available, check, find, summary
 from models.prompts import Request
 from personal_store import Store, import_source
 
@@ -58,7 +58,7 @@ def context(**changes):
 
 
 def found(name, texts, **changes):
-    return build(name).find(texts, RetrievalQuery(REQUEST, **changes), context())
+    return find(name, texts, RetrievalQuery(REQUEST, **changes), context())
 
 
 def ids(found):
@@ -72,7 +72,7 @@ def about(word):
 @pytest.mark.parametrize("name", available())
 def test_choices_are_found_by_their_files(name):
     """Each says what it is in a line."""
-    assert build(name).name == name
+    check(name)
     assert 10 < len(summary(name)) <= 50
     assert USUAL in available()
 
@@ -80,7 +80,7 @@ def test_choices_are_found_by_their_files(name):
 def test_an_unknown_choice_is_refused_with_the_list():
     """Before anything is read."""
     with pytest.raises(InvalidSettingsError, match="choose one of: bm25, noise, none"):
-        build("nonsense")
+        check("nonsense")
 
 
 @pytest.mark.parametrize("name", [name for name in available() if name != "none"])
@@ -116,9 +116,7 @@ def test_random_depends_on_seed_and_request(texts):
     assert {one for draw in drawn for one in draw} == emails
     assert len(set(map(tuple, drawn))) > 50
     assert set(ids(found("random", texts, limit=10))) > emails
-    other = build("random").find(
-        texts, RetrievalQuery(Request("Else", "email")), context()
-    )
+    other = find("random", texts, RetrievalQuery(Request("Else", "email")), context())
     assert ids(other) != drawn[0]
 
 
@@ -154,7 +152,7 @@ def test_a_profile_stands_beside_the_notes_and_the_matches(texts):
         told.append((given, excluded))
         return ""
 
-    bare = build("profile").find(texts, query, context(profile=profile))
+    bare = find("profile", texts, query, context(profile=profile))
     assert bare.notes == ""
     assert told == [(texts, {3})]
 
@@ -174,8 +172,8 @@ class Backwards:
 def test_a_reranker_chooses_among_more(name, texts):
     """Four times as many are found; its order counts, and its score is shown."""
     reranker = Backwards()
-    found = build(name).find(
-        texts, RetrievalQuery(REQUEST, limit=3), context(reranker=reranker)
+    found = find(
+        name, texts, RetrievalQuery(REQUEST, limit=3), context(reranker=reranker)
     )
     assert reranker.asked == [("Ana Ask about the ferry and the lamp", 12)]
     pool = [p.record_id for p in find_passages(texts, REQUEST, limit=12)]
@@ -189,16 +187,13 @@ def test_a_reranker_chooses_among_more(name, texts):
 def test_a_reranker_leaves_the_other_choices_alone(name, texts):
     """They would be something else with it."""
     reranker = Backwards()
-    build(name).find(texts, RetrievalQuery(REQUEST), context(reranker=reranker))
+    find(name, texts, RetrievalQuery(REQUEST), context(reranker=reranker))
     assert reranker.asked == []
 
 
 def test_a_reranker_is_not_asked_about_nothing():
     """An empty history."""
     reranker = Backwards()
-    assert not (
-        build("bm25")
-        .find(History.of([]), RetrievalQuery(REQUEST), context(reranker=reranker))
-        .passages
-    )
+    query, reranked = RetrievalQuery(REQUEST), context(reranker=reranker)
+    assert not find("bm25", History.of([]), query, reranked).passages
     assert reranker.asked == []
