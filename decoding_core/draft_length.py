@@ -33,13 +33,11 @@ from decoding_core.settings import FIXED_LENGTH, DraftLength, Window
 
 _LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32, 48, 64)
 _NEWLY_PLANNED = (1, 2, 3, 5)
-_PLANNED_EVERY = 8
-"""Verdicts after which a plan is made anew; one takes milliseconds."""
+_PLANNED_EVERY = 8  # verdicts after which a plan is made anew; one takes milliseconds
 _NEARLY_ALWAYS = 0.98
 """Acceptance is taken to be no higher: runs without an end have no mean."""
 _HARDLY_EVER = 0.01
-_WORTH_A_BLOCK = 1.01
-"""So much slower at most may a smaller window be than the best."""
+_WORTH_A_BLOCK = 1.01  # so much slower at most may a smaller window be than the best
 _LONGEST_HANDLING = 0.05
 _AT_ONCE = 1e-6
 """Of the time of a token: an answer that is late by less comes when it is drafted."""
@@ -52,27 +50,22 @@ _WORTH_ITS_TIME = 1.25
 """In turns a token is drafted where it is worth so many times its time: those that seem
 just worth it are the ones of which too much is believed, and what is drafted in vain is
 sent, and read by a server that others wait for."""
-_FIRST_CHANCE = 0.5
-"""A block ends at this chance where nothing was measured yet."""
+_FIRST_CHANCE = 0.5  # A block ends at this chance where nothing was measured yet
 _CONFIDENCES = (0.1, 0.4, 0.8, 0.95, 0.99)
 """The specialist's probabilities of a drafted token between which it is told apart."""
 _BELIEVED = (0.45, 0.5, 0.7, 0.85, 0.92, 0.97)
 """Shares that are kept between them, before anything is seen: about those of the
 embedded pair."""
-_BELIEF = 4.0
-"""Drafted tokens that it takes to outweigh what was believed."""
+_BELIEF = 4.0  # drafted tokens that it takes to outweigh what was believed
 
 
 @dataclass(frozen=True, slots=True)
 class Costs:
     """What the parts of a round take, in seconds."""
 
-    draft: float
-    """To draft a token."""
-    verify: float
-    """To verify a block, whatever its length."""
-    verify_token: float
-    """For each of its tokens besides."""
+    draft: float  # to draft a token
+    verify: float  # to verify a block, whatever its length
+    verify_token: float  # for each of its tokens besides
     round_trip: float
     handling: float = 0.0
     """To send a block and to take in its verdict, while nothing is drafted."""
@@ -86,10 +79,8 @@ class Costs:
 class Plan:
     """Lengths of blocks, and how many may be out."""
 
-    first: int
-    """Of the first block after a refusal, which finds the verifier idle."""
-    later: int
-    """Of those behind it."""
+    first: int  # of the first block after a refusal, which finds the verifier idle
+    later: int  # of those behind it
     window: int
 
 
@@ -250,14 +241,12 @@ class DraftLengths:
         self._kept, self._tried = 6.0, 8.0  # what is believed before anything is seen
         self._turns, self._ahead = _Measured(), _Measured()
         self._verdicts = 0
-        self._least = _FIRST_CHANCE
-        """In turns, the chance at which a block ends."""
+        self._least = _FIRST_CHANCE  # in turns, the chance at which a block ends
         self._adopt(self._choose())
 
     def _adopt(self, plan: Plan) -> None:
         self._plan = plan
-        self.window = plan.window
-        """How many blocks may be out."""
+        self.window = plan.window  # how many blocks may be out
 
     @property
     def acceptance(self) -> float:

@@ -19,8 +19,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any, TextIO, cast
 
-_STEERS = "\x00-\x08\x0b-\x1f\x7f-\x9f"
-"""C0 without tab and new line, DEL, C1."""
+_STEERS = "\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 without tab and new line, DEL, C1
 _REORDERS = "\u202a-\u202e\u2066-\u2069"
 """Embeddings, overrides and isolates: they turn the order of what follows."""
 _HIDES = (

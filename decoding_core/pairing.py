@@ -55,8 +55,7 @@ class Invitation:
     """What a link says, or what a person typed."""
 
     code: Code
-    url: str
-    """The server's address; empty: it was not said."""
+    url: str  # the server's address; empty: it was not said
     fingerprint: str = ""
     """Of the server's certificate, 64 hexadecimal digits; empty: it was not said."""
 

@@ -56,13 +56,11 @@ class Reading:
 
     slot: int
     token_ids: Sequence[int]  # (T,)
-    rows: int = 1
-    """How many rows of logits are wanted, 1 <= rows <= T."""
+    rows: int = 1  # how many rows of logits are wanted, 1 <= rows <= T
     candidates: int | None = None
     """How many of the likeliest tokens of a row will be asked for; 0: nobody will look
     at the rows; None: it is not known. For an engine that must ask somebody else."""
-    asked: Sequence[int] = ()
-    """Tokens that will be asked for in rows besides these."""
+    asked: Sequence[int] = ()  # tokens that will be asked for in rows besides these
 
 
 class BatchEngine(Protocol):
@@ -159,8 +157,7 @@ class WholeRows(Protocol):
         """The rows (N, V) as an array."""
 
 
-Rows = Floats | LogitRows
-"""Rows of logits (N, V), whole or where the engine has them."""
+Rows = Floats | LogitRows  # rows of logits (N, V), whole or where the engine has them
 
 
 @runtime_checkable

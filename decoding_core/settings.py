@@ -23,8 +23,7 @@ BonusFrom = Literal["steered", "none", "generalist"]
 Threshold = float | Literal["auto"]
 DraftLength = int | Literal["auto"]
 Window = int | Literal["auto"]
-FIXED_LENGTH = 8
-"""Of a draft whose length is not fitted and not set."""
+FIXED_LENGTH = 8  # of a draft whose length is not fitted and not set
 LONGEST = 16
 """Of a draft whose length is fitted: with more, answers with a row of candidates for
 each token would be too large."""
@@ -39,8 +38,7 @@ class MethodSettings:
     method: str = "steering"
     threshold: Threshold = START
     """Lambda; "auto" is the running mean of what it stands for."""
-    strength: float = 1.0
-    """Beta: how strongly the personal delta counts."""
+    strength: float = 1.0  # beta: how strongly the personal delta counts
     draft_length: DraftLength = "auto"
     """Gamma: how many tokens are drafted in a block; "auto" fits it to what is
     measured."""
@@ -65,10 +63,8 @@ class MethodSettings:
     """T: how often `costeer` goes through its loop; `lightcosteer` does once."""
     costeer_alpha: float = 2.0
     """How much each step learns from those before; `lightcosteer` has none before."""
-    costeer_lambda: float = 2.0
-    """How strongly each step is held near the generalist."""
-    costeer_eta: float = 10.0
-    """How far a step may go from the one before."""
+    costeer_lambda: float = 2.0  # how strongly each step is held near the generalist
+    costeer_eta: float = 10.0  # how far a step may go from the one before
 
     def __post_init__(self) -> None:
         check_draw(self.temperature, self.top_p, self.seed)

@@ -66,8 +66,7 @@ class VerifierRole:
     uses_generalist: bool
     """Whether a generalist takes part; else no server is asked, and the base, where the
     method needs it, runs on the device."""
-    uses_base: bool
-    """Whether the verifier runs the base."""
+    uses_base: bool  # whether the verifier runs the base
     decides: bool
     """Whether the verifier counts the tokens that stay; else it gives a row of
     candidates at every position, and the device decides."""

@@ -43,8 +43,7 @@ from decoding_core.verifier import (
 from edge_app.decoding.events import Choice, Place
 from models.never_drawn import NeverDrawn
 
-NEXT_BEST = 3
-"""How many alternatives a `Weighed` event lists per token."""
+NEXT_BEST = 3  # how many alternatives a `Weighed` event lists per token
 
 Outcomes = Callable[[Floats, Probabilities, Candidates, int], Floats]
 """Probabilities (1 + K,) of what becomes of a draft, as in `decoding_core.residual`."""
@@ -64,12 +63,9 @@ class Judged:
 
     token: int
     row: Candidates
-    target: Floats
-    """T (K,), before top-p."""
-    without: Callable[[], Floats]
-    """T (K,) if there were no history."""
-    logits: Floats
-    """The specialist's (V,)."""
+    target: Floats  # T (K,), before top-p
+    without: Callable[[], Floats]  # T (K,) if there were no history
+    logits: Floats  # the specialist's (V,)
     outcomes: Outcomes
     refusal: Callable[[], int | None]
     """Draws the place in the row of the token that replaces the draft; None: it
@@ -80,8 +76,7 @@ class Draws:
     """Draws drafts, redraws and decisions, `before` being all tokens of the text before
     the place that is drawn for, drafted ones too."""
 
-    binds = False
-    """Whether a limit may change what is drawn from."""
+    binds = False  # whether a limit may change what is drawn from
 
     shares_noise = False
     """Whether drafts are drawn with the noise that the target is drawn with."""
@@ -141,10 +136,8 @@ class Drafter:
         self._given: int | None = None  # tokens of the text that stood at the start
         self._alone: list[int] = []  # what the engine has read token by token
         self.draws = draws
-        self.token_ids: list[int] = []
-        """All that is drafted after the text."""
-        self.logits: list[Floats] = []
-        """Logits (V,) that each was drawn from."""
+        self.token_ids: list[int] = []  # all that is drafted after the text
+        self.logits: list[Floats] = []  # logits (V,) that each was drawn from
         self.confidences: list[float] = []
         """The specialist's probability of each, at temperature 1."""
 
@@ -276,8 +269,7 @@ class Decision:
 
     kept: int
     redrawn: int | None = None
-    origin: Origin = "bonus"
-    """Of the token that was drawn."""
+    origin: Origin = "bonus"  # of the token that was drawn
     truncation_bound: float | None = None
     """Upper bound on the share of a target outside of its candidates; None: unknown."""
 
@@ -285,11 +277,9 @@ class Decision:
 class Decider:
     """Decides on one draft after the other."""
 
-    origin: ClassVar[Origin]
-    """Of the drafted tokens that stay."""
+    origin: ClassVar[Origin]  # of the drafted tokens that stay
 
-    redrafts = False
-    """Whether a refused place is drafted again, with fresh noise."""
+    redrafts = False  # whether a refused place is drafted again, with fresh noise
 
     def __init__(self, threshold: Threshold = START) -> None:
         self.threshold = RunningThreshold(threshold)

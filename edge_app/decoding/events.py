@@ -46,8 +46,7 @@ class Source:
     """One of the writer's own texts that stands in the private prompt."""
 
     record_id: int
-    title: str
-    """Such as `email to Ana, 2024-08-19: pier photos`."""
+    title: str  # such as `email to Ana, 2024-08-19: pier photos`
     score: float
     score_parts: dict[str, float]
     excerpt: str
@@ -58,10 +57,8 @@ class SourcesFound:
     """Which of the writer's texts were read for this draft."""
 
     sources: tuple[Source, ...]
-    personalisation: str = ""
-    """How they were chosen."""
-    adapter: str = ""
-    """Name of the LoRA that the specialist wears; empty: none."""
+    personalisation: str = ""  # how they were chosen
+    adapter: str = ""  # name of the LoRA that the specialist wears; empty: none
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +73,7 @@ class Opened:
 class PublicPrompt:
     """The request as it is told to the verifier, if it leaves at all."""
 
-    tokens: tuple[tuple[int, str], ...]
-    """Ids and texts of the public prompt."""
+    tokens: tuple[tuple[int, str], ...]  # ids and texts of the public prompt
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +82,7 @@ class Given:
     positions count too."""
 
     count: int
-    texts: tuple[tuple[int, str], ...] = ()
-    """Ids and texts of those tokens."""
+    texts: tuple[tuple[int, str], ...] = ()  # ids and texts of those tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,17 +97,12 @@ class Drafted:
 class Sent:
     """Bytes were handed to the socket."""
 
-    time: float
-    """Seconds since 1970."""
+    time: float  # seconds since 1970
     url: str
-    what: str
-    """`open`, `block`, `close` or `other`."""
-    size: int
-    """All bytes, headers and framing included."""
-    token_ids: tuple[int, ...]
-    """The draft's ids among them, settled ones first."""
-    payload: bytes
-    """The message itself, before WebSocket masking."""
+    what: str  # `open`, `block`, `close` or `other`
+    size: int  # all bytes, headers and framing included
+    token_ids: tuple[int, ...]  # the draft's ids among them, settled ones first
+    payload: bytes  # the message itself, before WebSocket masking
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,17 +120,12 @@ class PrivacySpent:
     much likelier it was to be drawn with it than without."""
 
     nats: float
-    tokens: int
-    """How many of them had not left before."""
-    total: float
-    """Of the text so far."""
+    tokens: int  # how many of them had not left before
+    total: float  # of the text so far
     total_tokens: int
-    largest: float
-    """The most that one draw told so far, for or against the history."""
-    today: float
-    """Of all texts for this server today."""
-    limit: float | None
-    """On the total; None: there is none."""
+    largest: float  # the most that one draw told so far, for or against the history
+    today: float  # of all texts for this server today
+    limit: float | None  # on the total; None: there is none
     exact: bool
     """Whether tokens were drawn; at temperature 0 the number is an indication."""
     unread: int
@@ -156,8 +141,7 @@ class Verified:
     accepted: int
     refused: tuple[str, ...]
     """Texts of the refused token and of those after it, which it takes along."""
-    seconds: float
-    """From sending to the answer."""
+    seconds: float  # from sending to the answer
     truncation_bound: float | None = None
     """How much of what a token was to be drawn from lay outside of the candidates, at
     most; None where that is not known."""
@@ -193,8 +177,7 @@ class Place:
     choices: tuple[Choice, ...]
     """The token that stands there, the one that was refused there, if any, and the
     likeliest others."""
-    refused: bool = False
-    """Whether the second choice was drafted there, and refused."""
+    refused: bool = False  # whether the second choice was drafted there, and refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,8 +185,7 @@ class Alternatives:
     """What the models thought of the tokens that settled last. It was there anyway:
     nothing is asked, and nothing sent, for its sake."""
 
-    position: int
-    """How many settled tokens stand before the first place."""
+    position: int  # how many settled tokens stand before the first place
     places: tuple[Place, ...]
 
 
@@ -212,25 +194,19 @@ class HeldBack:
     """Tokens were kept from the server: no verifier read them, and it goes on behind
     what stands in their place."""
 
-    kind: str
-    """Such as `person` or `phone`."""
+    kind: str  # such as `person` or `phone`
     reason: str
-    text: str
-    """As the person reads it; it stays on this device."""
-    stand_in: str
-    """As the server reads it."""
-    position: int = 0
-    """How many tokens that the person reads stand before them."""
-    tokens: int = 0
-    """How many there are."""
+    text: str  # as the person reads it; it stays on this device
+    stand_in: str  # as the server reads it
+    position: int = 0  # how many tokens that the person reads stand before them
+    tokens: int = 0  # how many there are
 
 
 @dataclass(frozen=True, slots=True)
 class StandsIn:
     """Tokens that will be sent in the place of what is held back."""
 
-    tokens: tuple[tuple[int, str], ...]
-    """Ids and texts."""
+    tokens: tuple[tuple[int, str], ...]  # ids and texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,8 +214,7 @@ class Quoted:
     """What the messages of this text so far have in common with the letters that were
     read for it, beyond the request, greetings and sign-offs."""
 
-    stock: tuple[str, ...]
-    """Runs of words that tell little."""
+    stock: tuple[str, ...]  # runs of words that tell little
     facts: tuple[str, ...]
     """Names, numbers and runs of words that tell something, as the guard finds them."""
 
@@ -274,8 +249,7 @@ class Statistics:
     token; None where that is not known."""
     in_vain: int = 0
     """Drafted behind a block of which a token was refused, and never verified."""
-    held_back: int = 0
-    """Spans that were kept from the server."""
+    held_back: int = 0  # spans that were kept from the server
 
 
 @dataclass(frozen=True, slots=True)
@@ -432,11 +406,9 @@ class EventEmitter:
         self._settled = TextDecoder(piece, blank=blank)
         self._waiting = self._settled.fork()
         self._texts: list[str] = []
-        self._thoughts = 0
-        """How many settled tokens are left out."""
+        self._thoughts = 0  # how many settled tokens are left out
         self._places: Sequence[Place] = ()
-        self.tokens: list[Token] = []
-        """All that is settled."""
+        self.tokens: list[Token] = []  # all that is settled
 
     def posed(self, token_ids: Sequence[int]) -> None:
         """This is the public prompt, with all that stands in it."""

@@ -117,18 +117,13 @@ def decode_loop(
 class _Sent:
     """A block that waits for its verdict; times are of `time.perf_counter`."""
 
-    start: int
-    """How many own tokens stand before it."""
+    start: int  # how many own tokens stand before it
     length: int
     sent: float
-    read: float
-    """When the verifier is expected to have read it."""
-    expected: float
-    """When the verdict is expected."""
-    handling: float
-    """How long it took to send it."""
-    leaves: bool
-    """Whether a verifier is to read it."""
+    read: float  # when the verifier is expected to have read it
+    expected: float  # when the verdict is expected
+    handling: float  # how long it took to send it
+    leaves: bool  # whether a verifier is to read it
 
 
 class DecodeLoop:
@@ -367,10 +362,8 @@ class DecodeLoop:
 class Piece:
     """What becomes of the next tokens of a text."""
 
-    length: int
-    """How many tokens, as the person reads them."""
-    stand_in: tuple[int, ...] = ()
-    """What the verifier reads in their place."""
+    length: int  # how many tokens, as the person reads them
+    stand_in: tuple[int, ...] = ()  # what the verifier reads in their place
     held: HeldBack | None = None
     """What was found in them; None: the verifier reads them as they are."""
 
@@ -393,10 +386,8 @@ class Gate(Protocol):
 class HeldStretch:
     """Drafted tokens that no verifier reads."""
 
-    start: int
-    """How many tokens stand before it in the text that the person reads."""
-    length: int
-    """How many drafted tokens it takes."""
+    start: int  # how many tokens stand before it in the text that the person reads
+    length: int  # how many drafted tokens it takes
     piece: Piece
 
 
@@ -417,10 +408,8 @@ class Passage:
         self._emitter = emitter
         self._passed = 0  # own tokens that the public ones stand for
         self.held: deque[HeldStretch] = deque()
-        self.own = list(given_ids)
-        """Token ids as the person reads them."""
-        self.public: list[int] = []
-        """Token ids as the server knows them."""
+        self.own = list(given_ids)  # token ids as the person reads them
+        self.public: list[int] = []  # token ids as the server knows them
 
     @property
     def gated(self) -> bool:

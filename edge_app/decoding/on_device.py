@@ -198,8 +198,7 @@ class RememberedRows:
         self._inner = inner
         self._read: list[int] = []  # the text that the rows are of
         self._rows: dict[int, Floats] = {}  # by how many tokens stand before
-        self.tokens: list[int] = []
-        """What its reader takes to be read."""
+        self.tokens: list[int] = []  # what its reader takes to be read
 
     @property
     def position(self) -> int:

@@ -104,8 +104,7 @@ class _Asked:
 
     drafted: tuple[int, ...]
     threshold: float
-    round: int
-    """Stays when it is sent again."""
+    round: int  # stays when it is sent again
     before: tuple[int, ...] = ()
     """Stands between what is drafted in the block before and in this one, and is not
     to be verified."""
@@ -142,10 +141,8 @@ class VerifierSession:
         self._has_verified = self._returning = False
         self._pause = self._patience.first_return
         self._return_at: float | None = None
-        self.epoch = 0
-        """Grows at each refusal."""
-        self.alone = verifier.local
-        """Whether the device writes without a verifier."""
+        self.epoch = 0  # grows at each refusal
+        self.alone = verifier.local  # whether the device writes without a verifier
 
     def open(self) -> SessionOpened | None:
         """Begin the text; None: nobody answers, and the device begins it alone.

@@ -29,17 +29,13 @@ if TYPE_CHECKING:
 
 _OPENING = re.compile(r"\s*(?:\S+\s+){6}")
 _SUFFIXES = (".jsonl", ".jsonl.xz")
-_TASKS = {"mixed": "post"}
-"""What a person would ask for where a set's genre is none."""
-_HEADING = 120
-"""Characters of a past prompt that stand as its heading."""
+_TASKS = {"mixed": "post"}  # what a person would ask for where a set's genre is none
+_HEADING = 120  # characters of a past prompt that stand as its heading
 
 Row = dict[str, Any]
 YOURS, SAMPLE = "your texts", "sample letters"
-FEWEST_WORDS = 12
-"""Shorter texts say little and are not measured."""
-_FEWEST_BEFORE = 3
-"""Texts that must have been there when a text was written."""
+FEWEST_WORDS = 12  # shorter texts say little and are not measured
+_FEWEST_BEFORE = 3  # texts that must have been there when a text was written
 
 
 class CasesError(DecodingError):
@@ -50,19 +46,15 @@ class CasesError(DecodingError):
 class Case:
     """One text to measure."""
 
-    group: str
-    """The set it is of, such as the name of a file."""
+    group: str  # the set it is of, such as the name of a file
     genre: str
     user: str
-    name: str
-    """Tells the texts of a user apart."""
+    name: str  # tells the texts of a user apart
     request: Request
     history: Callable[[], Searchable]
     """The writer's other texts, made ready when they are needed."""
-    text: str
-    """The true text, without its beginning."""
-    beginning: str = ""
-    """What of the text is there already: read, never counted."""
+    text: str  # the true text, without its beginning
+    beginning: str = ""  # what of the text is there already: read, never counted
     background: str = ""
 
 

@@ -71,12 +71,9 @@ class Resamples:
 class Change:
     """How much cheaper a text is under one distribution than under another."""
 
-    relative: Estimate
-    """As a share of the second's; negative is better."""
-    absolute: Estimate
-    """In nats per byte."""
-    units: int
-    """How many users, or texts of the only one, the intervals are drawn from."""
+    relative: Estimate  # as a share of the second's; negative is better
+    absolute: Estimate  # in nats per byte
+    units: int  # how many users, or texts of the only one, the intervals are drawn from
 
     @property
     def verdict(self) -> str:
@@ -121,28 +118,19 @@ class Draws:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The figures of the texts of one genre in one set, in nats per byte."""
+    """The figures of the texts of one genre in one set."""
 
     group: str
     genre: str
     texts: int
     users: int
     tokens: int
-    size: int
-    """Bytes that were counted."""
-    base: Estimate
-    specialist: Estimate
-    generalist: Estimate
-    steered: dict[float, Estimate]
-    """By strength."""
+    size: int  # bytes that were counted
     best: float
     """The strength at which the target is cheapest, chosen on these very texts."""
-    history: Change
-    """Specialist against base."""
-    scale: Change
-    """Generalist against base."""
-    steering: dict[float, Change]
-    """The target against the generalist, by strength."""
+    nats: dict[str, Estimate]
+    """Nats per byte of `B`, `S`, `L` and, by strength, `T 0.5`."""
+    changes: dict[str, Change]  # `S - B`, `L - B` and, by strength, `T 0.5 - L`
     kept: dict[float, Estimate]
     """Share of the specialist's tokens that the server would keep, by threshold."""
 
@@ -150,6 +138,11 @@ class Group:
     def name(self) -> str:
         """Set and genre in words."""
         return f"{self.group}, {self.genre}" if self.genre else self.group
+
+    @property
+    def target(self) -> str:
+        """The name of the target at the best strength."""
+        return f"T {self.best:g}"
 
 
 def summarise(texts: Sequence[Measured], how: Measuring, seed: int = 0) -> list[Group]:
@@ -170,22 +163,25 @@ def _group(
 ) -> Group:
     d = Draws(texts, seed)
     steered = dict(zip(how.strengths, d.steered.T, strict=True))
-    kept = zip(how.thresholds, d.kept.T, strict=True)
+    targets = {f"T {beta:g}": nats for beta, nats in steered.items()}
+    models = {"B": d.base, "S": d.specialist, "L": d.generalist, **targets}
     return Group(
         *name,
         texts=len(texts),
         users=d.users,
         tokens=int(d.tokens.sum()),
         size=int(d.size.sum()),
-        base=d.per_byte(d.base),
-        specialist=d.per_byte(d.specialist),
-        generalist=d.per_byte(d.generalist),
-        steered={beta: d.per_byte(nats) for beta, nats in steered.items()},
         best=min(steered, key=lambda beta: float(steered[beta].sum())),
-        history=d.change(d.specialist, d.base),
-        scale=d.change(d.generalist, d.base),
-        steering={beta: d.change(n, d.generalist) for beta, n in steered.items()},
-        kept={limit: d.per_token(counts) for limit, counts in kept},
+        nats={name: d.per_byte(nats) for name, nats in models.items()},
+        changes={
+            "S - B": d.change(d.specialist, d.base),
+            "L - B": d.change(d.generalist, d.base),
+            **{f"{t} - L": d.change(n, d.generalist) for t, n in targets.items()},
+        },
+        kept={
+            limit: d.per_token(counts)
+            for limit, counts in zip(how.thresholds, d.kept.T, strict=True)
+        },
     )
 
 
@@ -194,12 +190,9 @@ class Point:
     """One value of a setting."""
 
     value: float
-    nats: Estimate
-    """Of the true texts, per byte."""
-    change: Change
-    """Against the value that is set now."""
-    kept: Estimate | None = None
-    """Share of the specialist's tokens that are kept."""
+    nats: Estimate  # of the true texts, per byte
+    change: Change  # against the value that is set now
+    kept: Estimate | None = None  # share of the specialist's tokens that are kept
     more_kept: Estimate | None = None
     """How much larger that share is than with the value that is set now."""
 
@@ -210,8 +203,7 @@ class Curve:
 
     name: str
     now: float
-    chosen: float
-    """`now`, if nothing is clearly better."""
+    chosen: float  # `now`, if nothing is clearly better
     points: tuple[Point, ...]
 
     def at(self, value: float) -> Point:
@@ -231,8 +223,7 @@ class Tuned:
     strength: Curve
     threshold: Curve
     texts: int
-    units: int
-    """How many users, or texts of the only one, the intervals are drawn from."""
+    units: int  # how many users, or texts of the only one, the intervals are drawn from
 
     @property
     def enough(self) -> bool:
@@ -313,8 +304,7 @@ class Worth:
 
     texts: int
     tokens: int
-    kept: Estimate
-    """Share of the specialist's tokens that the server would keep."""
+    kept: Estimate  # share of the specialist's tokens that the server would keep
     history: Estimate
     """The specialist's cost less the base's; negative: the history helps."""
     steering: Estimate
@@ -327,8 +317,7 @@ class PairCheck:
 
     specialist: Speed
     generalist: Speed
-    worth: Worth | None
-    """None if no text could be measured in the time."""
+    worth: Worth | None  # none if no text could be measured in the time
     seconds: float
 
 

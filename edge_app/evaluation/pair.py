@@ -37,22 +37,17 @@ from models.running.machine import fit_threads
 from models.running.settings import EngineSettings, PersonalAdapter
 
 _MOST_ROWS = 128
-_MOST_LOGITS = 1 << 22
-"""Numbers of one model in memory at once: 32 MB in float64."""
+_MOST_LOGITS = 1 << 22  # numbers of one model in memory at once: 32 MB in float64
 
 
 @dataclass(frozen=True, slots=True)
 class Opinions:
     """What each token costs, in nats: -log of its probability."""
 
-    base: Floats
-    """(T,)"""
-    specialist: Floats
-    """(T,)"""
-    generalist: Floats
-    """(T,)"""
-    steered: Floats
-    """(N, T), a row per strength."""
+    base: Floats  # (T,)
+    specialist: Floats  # (T,)
+    generalist: Floats  # (T,)
+    steered: Floats  # (N, T), a row per strength
     kept: Floats
     """(K, T): the share of the specialist's tokens that the server would keep at this
     place by the stochastic rule, a row per threshold."""
@@ -151,24 +146,19 @@ def _rows(
         yield engine.evaluate(chunk, len(chunk))
 
 
-BLOCK = 8
-"""Tokens of a usual block; the server reads them with the one before."""
+BLOCK = 8  # tokens of a usual block; the server reads them with the one before
 _PROMPT = 128
 _STEPS = 24
-_SECONDS = 3.0
-"""After so long a slow model takes no further step."""
+_SECONDS = 3.0  # after so long a slow model takes no further step
 
 
 @dataclass(frozen=True, slots=True)
 class Speed:
     """Of one model."""
 
-    prompt: float
-    """Tokens a second, of a prompt."""
-    step: float
-    """Tokens a second, one by one."""
-    block: float
-    """Seconds for a block of `BLOCK` tokens and the one before it."""
+    prompt: float  # tokens a second, of a prompt
+    step: float  # tokens a second, one by one
+    block: float  # seconds for a block of `BLOCK` tokens and the one before it
 
 
 def speed_of(engine: SlotEngine) -> Speed:
@@ -207,14 +197,10 @@ class Measuring:
 
     strengths: tuple[float, ...] = STRENGTHS
     thresholds: tuple[float, ...] = THRESHOLDS
-    passages: int = PASSAGES
-    """Past texts looked for, as for writing."""
-    max_tokens: int = 400
-    """Where a longer text is cut."""
-    personalisation: str = personalisation.USUAL
-    """What of the history is read."""
-    seed: int = 0
-    """Of a personalisation that draws."""
+    passages: int = PASSAGES  # past texts looked for, as for writing
+    max_tokens: int = 400  # where a longer text is cut
+    personalisation: str = personalisation.USUAL  # what of the history is read
+    seed: int = 0  # of a personalisation that draws
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,19 +208,14 @@ class Measured:
     """What one text costs, in nats of the whole text."""
 
     case: Case
-    tokens: int
-    """How many were counted, the end of the text among them if it is whole."""
-    size: int
-    """Bytes of the text that was counted."""
-    whole: bool
-    """Whether the text was read to its end."""
-    read: int
-    """How many past texts stood in the private prompt."""
+    tokens: int  # how many were counted, the end of the text among them if it is whole
+    size: int  # bytes of the text that was counted
+    whole: bool  # whether the text was read to its end
+    read: int  # how many past texts stood in the private prompt
     base: float
     specialist: float
     generalist: float
-    steered: tuple[float, ...]
-    """One for each strength."""
+    steered: tuple[float, ...]  # one for each strength
     kept: tuple[float, ...]
     """For each threshold, how many of the specialist's tokens would be kept, if it
     drew one at each place of the true text."""

@@ -97,9 +97,9 @@ def wide(groups: Sequence[Group]) -> str:
     """Every figure with its interval, each strength and each threshold."""
     rows = [["", "", "nats per byte", "bits per byte", "against L"]]
     for one in groups:
-        for name, estimate in _figures(one).items():
+        for name, estimate in one.nats.items():
             both = [interval(estimate, unit, 3) for unit in (1.0, 1 / NATS_PER_BIT)]
-            steering = one.steering.get(float(name[2:])) if name[0] == "T" else None
+            steering = one.changes.get(f"{name} - L")
             rows.append([one.name, name, *both, _change(steering) if steering else ""])
     kept = [["share kept, %", *(f"threshold {limit:g}" for limit in groups[0].kept)]]
     kept += [[g.name, *(interval(e, 100, 1) for e in g.kept.values())] for g in groups]
@@ -120,9 +120,11 @@ def markdown(groups: Sequence[Group]) -> str:
 
 def in_words(own: Group) -> str:
     """What the figures of one's own texts say."""
-    history = _effect(own.history, "your history makes your own texts", "predict")
+    history = _effect(
+        own.changes["S - B"], "your history makes your own texts", "predict"
+    )
     steering = _effect(
-        own.steering[own.best],
+        own.changes[f"{own.target} - L"],
         f"steering with it (strength {own.best:g}) makes them",
         "predict for the large model",
     )
@@ -149,19 +151,14 @@ def _effect(change: Change, subject: str, verb: str) -> str:
     )
 
 
-def _figures(one: Group) -> dict[str, Estimate]:
-    steered = {f"T {beta:g}": estimate for beta, estimate in one.steered.items()}
-    return {"B": one.base, "S": one.specialist, "L": one.generalist, **steered}
-
-
 def _values(one: Group, unit: float) -> list[str]:
-    best = (one.base, one.specialist, one.generalist, one.steered[one.best])
-    return [f"{estimate.value / unit:.3f}" for estimate in best]
+    names = ("B", "S", "L", one.target)
+    return [f"{one.nats[name].value / unit:.3f}" for name in names]
 
 
 def _changes(one: Group) -> dict[str, Change]:
-    best = one.steering[one.best]
-    return {"S - B": one.history, "L - B": one.scale, "T - L": best}
+    best = one.changes[f"{one.target} - L"]
+    return {"S - B": one.changes["S - B"], "L - B": one.changes["L - B"], "T - L": best}
 
 
 def _change(change: Change) -> str:
@@ -216,32 +213,27 @@ def choice_in_words(found: Tuned, *, automatic: bool) -> list[str]:
         return f"true texts cost {value} % {rest}."
 
     curve = found.strength
+    strength = f"Strength {curve.now:g} is kept: "
     if curve.chosen != curve.now:
-        said = [f"Strength {curve.chosen:g} instead of {curve.now:g}: {costs(curve)}"]
+        strength = f"Strength {curve.chosen:g} instead of {curve.now:g}: {costs(curve)}"
     elif curve.best == curve.now:
-        said = [f"Strength {curve.now:g} is kept: no other did better."]
+        strength += "no other did better."
     else:
-        said = [
-            f"Strength {curve.now:g} is kept: whether {curve.best:g} is better is "
-            "unclear."
-        ]
+        strength += f"whether {curve.best:g} is better is unclear."
     curve = found.threshold
-    if automatic:
-        return [*said, "The threshold is automatic, and that is kept."]
-    if curve.chosen == curve.now:
-        return [
-            *said,
-            f"Threshold {curve.now:g} is kept: no other clearly saves {WORTH:.0%} of "
-            f"the nats, nor keeps more drafts for clearly less than {WORTH:.0%}.",
-        ]
+    threshold = (
+        f"Threshold {curve.now:g} is kept: no other clearly saves {WORTH:.0%} of "
+        f"the nats, nor keeps more drafts for clearly less than {WORTH:.0%}."
+    )
     chosen, now = (curve.at(value).kept for value in (curve.chosen, curve.now))
-    assert chosen is not None
-    assert now is not None
-    return [
-        *said,
-        f"Threshold {curve.chosen:g} instead of {curve.now:g}: {chosen.value:.0%} of "
-        f"the drafts are kept, not {now.value:.0%}, and {costs(curve)}",
-    ]
+    if automatic:
+        threshold = "The threshold is automatic, and that is kept."
+    elif curve.chosen != curve.now and chosen and now:
+        threshold = (
+            f"Threshold {curve.chosen:g} instead of {curve.now:g}: {chosen.value:.0%} "
+            f"of the drafts are kept, not {now.value:.0%}, and {costs(curve)}"
+        )
+    return [strength, threshold]
 
 
 def document(
@@ -273,15 +265,13 @@ def file_of(path: Path) -> Object:
 
 
 def _group(one: Group) -> Object:
-    changes = {"S - B": one.history, "L - B": one.scale}
-    changes |= {f"T {beta:g} - L": change for beta, change in one.steering.items()}
     names = ("group", "genre", "texts", "users", "tokens", "size", "best")
     return {
         **{name: getattr(one, name) for name in names},
-        "nats per byte": {name: asdict(f) for name, f in _figures(one).items()},
+        "nats per byte": {name: asdict(nats) for name, nats in one.nats.items()},
         "changes": {
             name: {**asdict(change), "better": change.verdict}
-            for name, change in changes.items()
+            for name, change in one.changes.items()
         },
         "kept": {f"{limit:g}": asdict(share) for limit, share in one.kept.items()},
     }

@@ -53,22 +53,17 @@ DECIDED_ANEW = 0.01
 """Share of the reference of a decision in which the draft plays no part. With none, a
 draft that would never be refused without the history would tell infinitely much when it
 is."""
-_NEARLY = 0.05
-"""Share of a limit that is left when the person is told that it is spent."""
-_AT_ONCE = 64
-"""Of so many places the base is asked at once, at most."""
-_LEAST = 1e-300
-"""In place of a probability that is 0 as a float."""
+_NEARLY = 0.05  # share of a limit that is left when the person is told that it is spent
+_AT_ONCE = 64  # of so many places the base is asked at once, at most
+_LEAST = 1e-300  # in place of a probability that is 0 as a float
 
 
 @dataclass(frozen=True, slots=True)
 class PrivacyLimits:
     """How many nats may be told of the history; None: any number."""
 
-    text: float | None = None
-    """By what leaves for one text."""
-    day: float | None = None
-    """By what leaves for one server on one day."""
+    text: float | None = None  # by what leaves for one text
+    day: float | None = None  # by what leaves for one server on one day
     mixture: float | None = None
     """By one draw where nothing of the limits is left, and where there is none; None: 0
     where there is a limit."""
@@ -210,14 +205,11 @@ class _Entry:
     """The probabilities it is drawn with; None: they do not depend on the history."""
     base: Probabilities | None = None
     """Their reference; None: the base has not been asked."""
-    mixed: bool = False
-    """Whether it is drawn with others than without an account."""
-    decides: bool = False
-    """Whether it is a decision."""
+    mixed: bool = False  # whether it is drawn with others than without an account
+    decides: bool = False  # whether it is a decision
     token: int = -1
     own_log: float = 0.0
-    nats: float | None = None
-    """What it tells; None: not known so far."""
+    nats: float | None = None  # what it tells; None: not known so far
     left: bool = False
 
 
@@ -267,10 +259,8 @@ class Account(Draws):
         self._decided = 0.0  # nats of decisions that nothing has shown so far
         self._noted = 0.0  # nats of what is leaving, that today's sum holds
         self._warned = False
-        self.total = 0.0
-        """Nats that have left."""
-        self.tokens = 0
-        """How many drawn tokens have left."""
+        self.total = 0.0  # nats that have left
+        self.tokens = 0  # how many drawn tokens have left
         self.largest = 0.0
         """Nats of the draw that told most, for or against the history."""
         self.unread = 0

@@ -95,8 +95,7 @@ class Ledger:
                 _prune(path, time.time() - keep_days * _DAY, key)
         self._file = _open_shared(path)
         self._seal = None if key is None else Seal(key, salt_of(_last_line(path)))
-        self._left = False
-        """Whether anything left since it was opened."""
+        self._left = False  # whether anything left since it was opened
 
     def add(self, event: Event) -> None:
         """Keep the event if it tells of what was sent.
@@ -307,12 +306,10 @@ def _alone(path: Path) -> Iterator[None]:
         yield
 
 
-SPENT = "sum of what was told each day"
-"""What the file is, where it is sealed."""
+SPENT = "sum of what was told each day"  # what the file is, where it is sealed
 _DAYS_KEPT = timedelta(days=92)
 
-Days = dict[str, dict[str, float]]
-"""Nats by day, as in ISO 8601, and by server."""
+Days = dict[str, dict[str, float]]  # nats by day, as in ISO 8601, and by server
 
 
 def spent_path(ledger: Path) -> Path:

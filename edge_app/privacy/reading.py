@@ -36,8 +36,7 @@ class SentMessage:
     entry: Entry
     says: OpenSession | DraftBlock | None = None
     """None where it holds no message, or none that can be read."""
-    padding: int = 0
-    """Bytes at the end of the message that say nothing."""
+    padding: int = 0  # bytes at the end of the message that say nothing
 
 
 def decoded(entries: Iterable[Entry]) -> Iterator[SentMessage]:
@@ -87,14 +86,11 @@ class Sending:
     """One sending, and all that the ledger tells of it."""
 
     message: SentMessage
-    vocabulary_id: str = ""
-    """Of the text that it belongs to."""
+    vocabulary_id: str = ""  # of the text that it belongs to
     drafted: int | None = None
     """How many tokens its verdict was about; None: none is known."""
-    kept: int | None = None
-    """How many of them stayed."""
-    void: bool = False
-    """Whether it stood behind a refused token, and was not verified."""
+    kept: int | None = None  # how many of them stayed
+    void: bool = False  # whether it stood behind a refused token, and was not verified
     stand_ins: list[tuple[str, str]] = field(default_factory=list)
     """Kinds of words that were held back before it, and what was sent for them."""
     nats: float | None = None
@@ -217,19 +213,16 @@ def last_text(found: Sequence[Sending]) -> Iterator[Sending]:
     yield from found[opened[-1] :] if opened else found
 
 
-RUN = 4
-"""So many words in a row are a quotation; fewer are everybody's."""
+RUN = 4  # so many words in a row are a quotation; fewer are everybody's
 PHRASE_WORDS = 5
 """Words of the shortest phrase that a text is said to have in common with letters."""
-_CONTEXT = 60
-"""Tokens before a message that are read with it."""
+_CONTEXT = 60  # tokens before a message that are read with it
 _WORD = re.compile(r"\w+")
 _GREETING = re.compile(r"\A\s*[\w'’.-]+(?:[^\S\n]+[\w'’.-]+){0,4}[^\S\n]*[,!:–—…\n]")
 _SIGN_OFF = re.compile(
     r"(?:(?<=[.!?…)])\s|\n)\s*((?:[^\s.!?…]+!?\s+){0,8}[^\s.!?…]+[.\s]*)\Z"
 )
-_LONGEST_NAME = 3
-"""Words that close a letter without a comma or a line before the name."""
+_LONGEST_NAME = 3  # words that close a letter without a comma or a line before the name
 
 Run = tuple[str, ...]
 

@@ -22,8 +22,7 @@ from models.prompts import Request, public_messages
 from personal_store import Passage
 from personal_store.text.tokens import tokens
 
-PASSAGES = 5
-"""How many texts are looked for."""
+PASSAGES = 5  # how many texts are looked for
 RERANKED = 4
 """So many times as many are found first where a reranker chooses among them."""
 
@@ -77,10 +76,8 @@ class RetrievalQuery:
 
     request: Request
     limit: int = PASSAGES
-    excluded: frozenset[int] = frozenset()
-    """Texts that must not be read."""
-    seed: int = 0
-    """Of what is left to chance."""
+    excluded: frozenset[int] = frozenset()  # texts that must not be read
+    seed: int = 0  # of what is left to chance
 
     @property
     def words(self) -> str:
@@ -100,10 +97,8 @@ class RetrievalQuery:
 class Retrieved:
     """What the specialist reads besides the request."""
 
-    passages: Sequence[Passage] = ()
-    """Best first."""
-    notes: str = ""
-    """Such as a written profile; it never leaves the device."""
+    passages: Sequence[Passage] = ()  # best first
+    notes: str = ""  # such as a written profile; it never leaves the device
 
     def beside(self, background: str) -> str:
         """The notes together with those that the person gave."""

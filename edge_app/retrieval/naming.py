@@ -33,8 +33,7 @@ _TITLES, _BEHIND, _OFFICES = (_WORDS[name] for name in ("titles", "behind", "off
 _ARTICLES, _ROLES = _WORDS["articles"], _WORDS["roles"]
 _GREETINGS, _BY_THEMSELVES = _WORDS["greetings"], _WORDS["greetings_by_themselves"]
 _LONGEST_GREETING = 6
-_NAME_WORDS = 3
-"""Words of a greeting, and of the name in it, at most."""
+_NAME_WORDS = 3  # words of a greeting, and of the name in it, at most
 
 
 def parted(recipient: str) -> tuple[str, str]:

@@ -44,8 +44,7 @@ def check_token_goes_safely(address: str, token: str, *, in_clear: bool) -> None
 SIZES = tuple(1 << bits for bits in (12, 14, 16, 18, 20, 21))
 """Bytes of an opening: 4 KiB, four times as many and so on, and 2 MiB, the largest body
 that a server takes."""
-LONGEST_CADENCE = 10_000.0
-"""Milliseconds between two rounds at most."""
+LONGEST_CADENCE = 10_000.0  # milliseconds between two rounds at most
 
 
 def padded(body: bytes) -> bytes:

@@ -79,12 +79,9 @@ from models.running.interface import shown_token, token_list_id
 
 _CONNECT_SECONDS = 3.0
 _REQUEST_SECONDS = 15.0
-_ANSWER_SECONDS = 30.0
-"""For an answer on a WebSocket; it may come on another one."""
-_REST_SECONDS = 15.0
-"""For the rest of an answer, once a part of it is there."""
-_WORD_SECONDS = 10.0
-"""After which the person is told what is waited for."""
+_ANSWER_SECONDS = 30.0  # for an answer on a WebSocket; it may come on another one
+_REST_SECONDS = 15.0  # for the rest of an answer, once a part of it is there
+_WORD_SECONDS = 10.0  # after which the person is told what is waited for
 _POLL_SECONDS = 0.05
 _LARGEST_BODY = 64 << 10
 """Of answers in JSON: names, problems, limits. What is longer is none of ours."""
@@ -545,8 +542,7 @@ def _refusal(response: httpx.Response, content: bytes) -> DecodingError:
     )
 
 
-_MOST_WAIT = 10.0
-"""Seconds; what a server asks for is not to be trusted."""
+_MOST_WAIT = 10.0  # seconds; what a server asks for is not to be trusted
 _LONGEST_DETAIL = 400
 """Characters of a server's reason that are shown: a sentence or two."""
 
@@ -630,12 +626,9 @@ def _seconds(retry_after: str | None) -> float:
 
 _MOST_SOCKETS = 3  # broken in succession over one block: then the server counts as gone
 _MOST_STALE = 16
-_BLOCK_SECONDS = 60.0
-"""For the answer to a block, over however many sockets."""
-_DOUBTED = 16
-"""Verdicts after which a stream that was too slow is forgotten."""
-_AGAIN_SECONDS = 10.0
-"""The same for a server that was too slow for the last block."""
+_BLOCK_SECONDS = 60.0  # for the answer to a block, over however many sockets
+_DOUBTED = 16  # verdicts after which a stream that was too slow is forgotten
+_AGAIN_SECONDS = 10.0  # the same for a server that was too slow for the last block
 _CLOSE_SECONDS = 1.0
 _SESSIONS = "/v1/sessions"
 

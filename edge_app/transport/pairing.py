@@ -28,8 +28,7 @@ from edge_app.config.settings import PairedServer
 from edge_app.decoding.events import Emit
 from edge_app.transport.client import Connection, certificate_at
 
-_LONGEST = 400
-"""Characters of a token or a name."""
+_LONGEST = 400  # characters of a token or a name
 _TRIES = "The server counts a try; after five the code is good no more"
 
 

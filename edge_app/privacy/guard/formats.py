@@ -45,8 +45,7 @@ class Span:
     start: int
     end: int
     kind: Kind
-    reason: str
-    """Why, in a few words."""
+    reason: str  # why, in a few words
 
 
 class _Level(dict[int, str]):
@@ -129,8 +128,7 @@ _DATE = re.compile(
 _DIGIT = re.compile(r"\d")
 _YEAR = re.compile(r"(?<!\d)((?:18|19|20)\d\d)(?!\d)")
 _SHORT_YEAR = re.compile(r"[-/.]\s*(\d\d)$")
-_OLD_YEAR = 2012
-"""A whole date up to this year is taken for a day of birth."""
+_OLD_YEAR = 2012  # A whole date up to this year is taken for a day of birth
 _NEAR_BIRTH = 30
 _LONGEST = 200
 """Characters of a span that is looked for at the end of a text that grows."""

@@ -45,8 +45,7 @@ from models.running.interface import Vocabulary
 
 _LONGEST_OPEN = 400
 """Characters of a span that is still open; a longer one is cut there."""
-_LETTERS = 5
-"""A word that begins with an uncommon one of so many letters holds it."""
+_LETTERS = 5  # A word that begins with an uncommon one of so many letters holds it
 _LEAST_TOLD = 18.0
 """Bits that a copied run of words must tell to be held back: what less rare words say
 in a row, anybody may have said."""
@@ -66,10 +65,8 @@ _COPIED = "words in the order of your texts"
 class Scan:
     """The spans of a stretch of text."""
 
-    spans: tuple[Span, ...]
-    """By their start; none overlaps another."""
-    clear: int
-    """What stands before here stays as it is, whatever follows."""
+    spans: tuple[Span, ...]  # by their start; none overlaps another
+    clear: int  # what stands before here stays as it is, whatever follows
 
 
 class Scanner:
@@ -454,8 +451,7 @@ def _joined(one: Span, other: Span, text: str) -> bool:
     return not gap or (one.kind == other.kind == "person" and gap in (" ", "-", "'"))
 
 
-Ask = Callable[[HeldBack], bool]
-"""Whether what was held back may leave."""
+Ask = Callable[[HeldBack], bool]  # whether what was held back may leave
 _CONTEXT = 48
 """Tokens before the stretch that is looked at, which are read for its meaning."""
 
@@ -484,10 +480,8 @@ class GuardGate:
         self._read: list[int] = []
         self._texts: list[str] = []
         """The text that each of the tokens that were read completes."""
-        self._starts: list[int] = []
-        """Where in the text each of these begins."""
-        self._states: list[tuple[bytes, int]] = []
-        """Of the decoder, behind each token."""
+        self._starts: list[int] = []  # where in the text each of these begins
+        self._states: list[tuple[bytes, int]] = []  # of the decoder, behind each token
         self._last: tuple[list[int], int, bool, Piece | None] = [], -1, False, None
 
     def next(
@@ -627,8 +621,7 @@ _TYPED: dict[Kind, str] = {
     "word": "something",
     "phrase": "...",
 }
-LONGEST = 12
-"""Tokens of a stand-in at most."""
+LONGEST = 12  # tokens of a stand-in at most
 
 
 class StandIns:
@@ -695,10 +688,8 @@ def tokens_of(text: str, vocabulary: Vocabulary) -> tuple[int, ...]:
     return tuple(ids[:LONGEST])
 
 
-_BLOCK = 8
-"""Words of a block whose time is taken, about as many as one holds."""
-_CHARACTERS = 240
-"""Characters before a block that are read with it."""
+_BLOCK = 8  # words of a block whose time is taken, about as many as one holds
+_CHARACTERS = 240  # characters before a block that are read with it
 
 
 @dataclass(frozen=True, slots=True)
@@ -718,13 +709,10 @@ class Report:
     """What the guard would do with a text."""
 
     found: tuple[Found, ...]
-    public: str
-    """The text as the server would read it."""
+    public: str  # the text as the server would read it
     words: int
-    held_back: int
-    """How many of the words."""
-    block_ms: float
-    """Median time of the guard over a block of eight words."""
+    held_back: int  # how many of the words
+    block_ms: float  # median time of the guard over a block of eight words
     slowest_ms: float
 
 

@@ -40,26 +40,19 @@ from edge_app.privacy.guard.words import (
 from models.prompts import Request
 from personal_store import Passage, Store
 
-MOST_WORDS = 12
-"""Words of the longest literal that is looked for."""
+MOST_WORDS = 12  # words of the longest literal that is looked for
 _HABIT = 3
 """A phrase that stands in so many own texts is a habit of the writer: it tells nothing
 that is in one of them."""
-_OWN_TEXTS = 200
-"""In so many of the newest own texts habits are counted."""
-_FEW = 20
-"""Of so many own texts, two are enough for a habit."""
+_OWN_TEXTS = 200  # in so many of the newest own texts habits are counted
+_FEW = 20  # of so many own texts, two are enough for a habit
 _OPENING_WORDS, _CLOSING_WORDS, _NAME_WORDS = 10, 12, 3
 """Words at most of the line that a text opens with, of those that close it, and of the
 last of these, which is a name."""
-_MOST_LETTERS = 80
-"""Of a literal: an encoded picture is none."""
-LEAST_LETTERS = 4
-"""Letters of the shortest uncommon word that is looked for."""
-SHINGLE = 8
-"""So many letters of an uncommon word are looked for inside of other words."""
-LEAST_DIGITS = 5
-"""So many digits of a number are looked for inside of other numbers."""
+_MOST_LETTERS = 80  # of a literal: an encoded picture is none
+LEAST_LETTERS = 4  # letters of the shortest uncommon word that is looked for
+SHINGLE = 8  # so many letters of an uncommon word are looked for inside of other words
+LEAST_DIGITS = 5  # so many digits of a number are looked for inside of other numbers
 _CLEAR_OF_NAMES = 3000
 """A word among the so many commonest is no name where a sentence begins with it."""
 _RARE, _FIRST_OF_TWO, _CODE_WORD = 8.5, 6.0, 6.0
@@ -98,12 +91,10 @@ def _rows_of_one_sentence(text: str, words: Sequence[Word]) -> set[tuple[str, ..
 class PrivateIndex:
     """Literals, phrases and numbers of private texts that the request does not hold."""
 
-    region: str = ""
-    """Whose national telephone numbers are known."""
+    region: str = ""  # whose national telephone numbers are known
     literals: dict[str, Kind] = field(default_factory=dict)
     """Names, addresses, numbers and uncommon words, as their folded words joined."""
-    begun: set[str] = field(default_factory=set)
-    """All beginnings of literals."""
+    begun: set[str] = field(default_factory=set)  # all beginnings of literals
     proper: dict[str, Kind] = field(default_factory=dict)
     """Names that are common words too: looked for with a capital letter."""
     told: dict[str, tuple[re.Pattern[str] | None, Kind]] = field(default_factory=dict)
@@ -114,14 +105,12 @@ class PrivateIndex:
     apart."""
     inner_begun: set[str] = field(default_factory=set)
     """All beginnings of these, and of shingles of such runs."""
-    longest_inner: int = 0
-    """Letters of the longest of them."""
+    longest_inner: int = 0  # letters of the longest of them
     shingles: set[str] = field(default_factory=set)
     """Every `SHINGLE` letters of uncommon words."""
     digits: set[str] = field(default_factory=set)
     """Every `LEAST_DIGITS` digits of numbers, and shorter numbers whole."""
-    words: set[str] = field(default_factory=set)
-    """All words."""
+    words: set[str] = field(default_factory=set)  # all words
     phrases: set[tuple[str, ...]] = field(default_factory=set)
     """Every `RUN` words in a row."""
     weak: set[tuple[str, ...]] = field(default_factory=set)
@@ -133,8 +122,7 @@ class PrivateIndex:
     """Which words may follow the first ones of such a row."""
     public: set[str] = field(default_factory=set)
     """Words of the request, and stretches of it with their words joined."""
-    said: str = ""
-    """The same text, folded, as names are looked for inside it."""
+    said: str = ""  # the same text, folded, as names are looked for inside it
 
     def is_public(self, joined: str) -> bool:
         """Whether the request holds these words, joined, or the person allowed them."""
@@ -170,12 +158,9 @@ class PrivateIndex:
 class _Habits:
     """What a writer says again and again, as their own texts show it."""
 
-    frames: frozenset[str]
-    """Paragraphs that open or close a text."""
-    rows: frozenset[tuple[str, ...]]
-    """Words in a row that stand in several texts."""
-    words: frozenset[str]
-    """Words that stand in several texts."""
+    frames: frozenset[str]  # paragraphs that open or close a text
+    rows: frozenset[tuple[str, ...]]  # words in a row that stand in several texts
+    words: frozenset[str]  # words that stand in several texts
 
     @classmethod
     def of(cls, own: Iterable[str]) -> _Habits:

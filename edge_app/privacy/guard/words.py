@@ -26,8 +26,7 @@ from math import log2
 
 import numpy as np
 
-RUN = 4
-"""Words of the shortest phrase that is looked at."""
+RUN = 4  # words of the shortest phrase that is looked at
 NO_BLANKS = (
     r"\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ece\u1000-\u103f\u1050-\u109f\u1780-\u17d3"
     r"\u17d7\u17dc\u17dd\u3005-\u3007\u3041-\u309f\u30a1-\u30fa\u30fc-\u312f\u31f0-\u31ff"
@@ -74,10 +73,8 @@ class Word:
 
     start: int
     end: int
-    text: str
-    """As it is written."""
-    folded: str
-    """As it is compared."""
+    text: str  # as it is written
+    folded: str  # as it is compared
 
 
 @lru_cache(20_000)
@@ -271,12 +268,10 @@ _ILLNESS = re.compile(
     r"p?neumon|lungenentz|polmonit|tuber[ck]ul|lupus|fibrom|osteop|[cz]irr?h?o[sz]|gallst|insulin|ch[ei]mi?o|quimio|"
     r"kemoth|disorder|syndrom|gout|gicht|gotta|clots?|dial[yi]s|dializ|biops|herpes|[ck]hlamyd|s[iy](?:ph|f)il|gonor|al[ck]oh?oli|ptsd|fertil|infertil|ivf|\w{3,}(?:osis|itis|idos[ei]))\w{0,8}"
 )
-NEAR = 45
-"""Characters between a word that tells and what it tells of."""
+NEAR = 45  # characters between a word that tells and what it tells of
 _WORDS_NEAR = 12
 _SENTENCES = re.compile(r"[^.!?…\n]+")
-_USUAL = 5.0
-"""Bits of a word that says nothing of an illness beside it."""
+_USUAL = 5.0  # bits of a word that says nothing of an illness beside it
 
 
 def is_illness(folded: str) -> bool:

@@ -48,11 +48,11 @@ def split():
 def test_figures_of_a_group():
     """Per byte, over all bytes; the best strength is the cheapest."""
     (group,) = summarise(many(), HOW)
-    assert group.base.value == pytest.approx(1.5)
-    assert group.history.relative.value == pytest.approx(-0.2)
-    assert group.history.absolute.value == pytest.approx(-0.3)
+    assert group.nats["B"].value == pytest.approx(1.5)
+    assert group.changes["S - B"].relative.value == pytest.approx(-0.2)
+    assert group.changes["S - B"].absolute.value == pytest.approx(-0.3)
     assert group.best == 0.5
-    assert group.steering[1.0].relative.value == pytest.approx(0.1)
+    assert group.changes["T 1 - L"].relative.value == pytest.approx(0.1)
     assert group.kept[0.5].value == pytest.approx(0.8)
     assert (group.texts, group.users, group.tokens) == (8, 8, 200)
 
@@ -60,16 +60,16 @@ def test_figures_of_a_group():
 def test_verdicts():
     """Better, worse, or neither."""
     (group,) = summarise(many(), HOW)
-    assert group.history.verdict == "yes"
-    assert group.steering[1.0].verdict == "no"
+    assert group.changes["S - B"].verdict == "yes"
+    assert group.changes["T 1 - L"].verdict == "no"
     (mixed,) = summarise(split(), HOW)
-    assert mixed.history.verdict == "unclear"
+    assert mixed.changes["S - B"].verdict == "unclear"
 
 
 def test_few_users_prove_nothing():
     """Five that agree may do so by chance."""
     (group,) = summarise(many(5), HOW)
-    assert group.history.verdict == "unclear"
+    assert group.changes["S - B"].verdict == "unclear"
 
 
 def test_groups_and_all():
