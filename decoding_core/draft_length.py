@@ -34,28 +34,21 @@ from decoding_core.settings import FIXED_LENGTH, DraftLength, Window
 _LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32, 48, 64)
 _NEWLY_PLANNED = (1, 2, 3, 5)
 _PLANNED_EVERY = 8  # verdicts after which a plan is made anew; one takes milliseconds
-_NEARLY_ALWAYS = 0.98
-"""Acceptance is taken to be no higher: runs without an end have no mean."""
+_NEARLY_ALWAYS = 0.98  # highest acceptance: runs without an end have no mean
 _HARDLY_EVER = 0.01
 _WORTH_A_BLOCK = 1.01  # so much slower at most may a smaller window be than the best
 _LONGEST_HANDLING = 0.05
-_AT_ONCE = 1e-6
-"""Of the time of a token: an answer that is late by less comes when it is drafted."""
+_AT_ONCE = 1e-6  # share of a token's time by which an answer may be late
 _FAR_TOO_SLOW = 1.5
-_TRIED = 6
-"""Blocks drafted ahead by which it is known what that costs; of turns, one will do."""
-_LEAST_CHANCE = 0.05
-"""Drafting goes on while what is drafted is kept with this chance at least."""
+_TRIED = 6  # blocks drafted ahead before their cost is known; of turns, one will do
+_LEAST_CHANCE = 0.05  # that the draft is kept, for drafting to go on
 _WORTH_ITS_TIME = 1.25
 """In turns a token is drafted where it is worth so many times its time: those that seem
 just worth it are the ones of which too much is believed, and what is drafted in vain is
 sent, and read by a server that others wait for."""
 _FIRST_CHANCE = 0.5  # A block ends at this chance where nothing was measured yet
-_CONFIDENCES = (0.1, 0.4, 0.8, 0.95, 0.99)
-"""The specialist's probabilities of a drafted token between which it is told apart."""
-_BELIEVED = (0.45, 0.5, 0.7, 0.85, 0.92, 0.97)
-"""Shares that are kept between them, before anything is seen: about those of the
-embedded pair."""
+_CONFIDENCES = (0.1, 0.4, 0.8, 0.95, 0.99)  # bounds of the bins of probability
+_BELIEVED = (0.45, 0.5, 0.7, 0.85, 0.92, 0.97)  # shares kept per bin at first
 _BELIEF = 4.0  # drafted tokens that it takes to outweigh what was believed
 
 
@@ -67,8 +60,7 @@ class Costs:
     verify: float  # to verify a block, whatever its length
     verify_token: float  # for each of its tokens besides
     round_trip: float
-    handling: float = 0.0
-    """To send a block and to take in its verdict, while nothing is drafted."""
+    handling: float = 0.0  # to send a block and take in its verdict
 
     def block(self, length: int) -> float:
         """To verify a block of so many tokens."""

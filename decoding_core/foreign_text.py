@@ -20,8 +20,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TextIO, cast
 
 _STEERS = "\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 without tab and new line, DEL, C1
-_REORDERS = "\u202a-\u202e\u2066-\u2069"
-"""Embeddings, overrides and isolates: they turn the order of what follows."""
+_REORDERS = "\u202a-\u202e\u2066-\u2069"  # embeddings, overrides and isolates
 _HIDES = (
     "\u2061-\u2065\u206a-\u206f\ufeff\ufff0-\ufffb\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U000e0000-\U000e00ff\U000e01f0-\U000e0fff"

@@ -48,8 +48,7 @@ class Reference:
         return (1.0 - UNCUT) * self.cut[token_ids] + UNCUT * self.uncut[token_ids]
 
 
-Probabilities = Floats | Drawn | Reference
-"""Of all tokens (V,), to be looked up by their ids."""
+Probabilities = Floats | Drawn | Reference  # of all tokens (V,), by their ids
 
 
 def reference_of(draw: Draw, logits: Floats) -> Reference:

@@ -21,12 +21,10 @@ from decoding_core.errors import InvalidSettingsError
 from decoding_core.foreign_text import one_line
 
 VERSION = 1
-DEVICE, SERVER = b"specsteer device", b"specsteer server"
-"""The names of the two sides in SPAKE2."""
+DEVICE, SERVER = b"specsteer device", b"specsteer server"  # the sides in SPAKE2
 SCHEME = "specsteer"
 FINGERPRINT_DIGITS = 64
-_LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-"""Crockford's base 32: no letter looks like a digit."""
+_LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's base 32
 _LENGTH = 8
 _CODE = re.compile(rf"(\d{{1,9}})-([{_LETTERS}]{{4}})-?([{_LETTERS}]{{4}})")
 _LOOKALIKES = str.maketrans("OIL", "011")

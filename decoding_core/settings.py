@@ -24,11 +24,8 @@ Threshold = float | Literal["auto"]
 DraftLength = int | Literal["auto"]
 Window = int | Literal["auto"]
 FIXED_LENGTH = 8  # of a draft whose length is not fitted and not set
-LONGEST = 16
-"""Of a draft whose length is fitted: with more, answers with a row of candidates for
-each token would be too large."""
-START = 0.5
-"""The papers' own threshold; what the first block is verified by where it is "auto"."""
+LONGEST = 16  # longest fitted draft: answers with a row per token stay small
+START = 0.5  # the papers' threshold; the first one if it is "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,20 +33,14 @@ class MethodSettings:
     """How to decode. The defaults are the papers' where these name one."""
 
     method: str = "steering"
-    threshold: Threshold = START
-    """Lambda; "auto" is the running mean of what it stands for."""
+    threshold: Threshold = START  # lambda; "auto": a running mean
     strength: float = 1.0  # beta: how strongly the personal delta counts
-    draft_length: DraftLength = "auto"
-    """Gamma: how many tokens are drafted in a block; "auto" fits it to what is
-    measured."""
-    window: Window = "auto"
-    """How many blocks may be out; with 1, drafting and verifying take turns."""
-    temperature: float = 0.0
-    """0 takes the likeliest token; the higher, the freer the choice."""
+    draft_length: DraftLength = "auto"  # gamma, tokens per block; "auto": fitted
+    window: Window = "auto"  # blocks out at once; 1: in turns
+    temperature: float = 0.0  # 0 takes the likeliest token
     top_p: float = 1.0
     seed: int = 0
-    rule: AcceptanceRule | None = None
-    """None: greedy at temperature 0, stochastic above."""
+    rule: AcceptanceRule | None = None  # None: greedy at 0, else stochastic
     bonus_from: BonusFrom = "none"
     """From what a token is drawn after a block that was kept whole. Where there is one,
     the text depends on where blocks end, so their length is fixed and the window 1."""
@@ -59,10 +50,8 @@ class MethodSettings:
     plausibility: float = 0.1
     """Share of the specialist's largest probability below which `contrast` draws no
     token; 0 cuts none."""
-    costeer_steps: int = 20
-    """T: how often `costeer` goes through its loop; `lightcosteer` does once."""
-    costeer_alpha: float = 2.0
-    """How much each step learns from those before; `lightcosteer` has none before."""
+    costeer_steps: int = 20  # T: loops of `costeer`; `lightcosteer` has one
+    costeer_alpha: float = 2.0  # how much a step learns from those before it
     costeer_lambda: float = 2.0  # how strongly each step is held near the generalist
     costeer_eta: float = 10.0  # how far a step may go from the one before
 

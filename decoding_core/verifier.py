@@ -70,18 +70,15 @@ class VerifierRole:
     decides: bool
     """Whether the verifier counts the tokens that stay; else it gives a row of
     candidates at every position, and the device decides."""
-    draft_limit: int
-    """The longest draft that the method and the terms allow; 0: none is drafted."""
+    draft_limit: int  # the longest draft; 0: none is drafted
     draws_bonus: bool
     """Whether a token is drawn after a block that was kept whole. The text then depends
     on where blocks end, and the next block waits for the verdict."""
-    reads_specialist: bool
-    """Whether what a token is drawn from depends on the specialist."""
+    reads_specialist: bool  # whether the target depends on the specialist
     adds_draft: bool
     """Whether the drafted token is among the candidates. It is not where the device
     decides: the cut would depend on the draft, and the text with it."""
-    redrafts: bool
-    """Whether a refused place is drafted again with fresh noise, and needs no row."""
+    redrafts: bool  # whether a refused place is drafted again and needs no row
 
     @property
     def frames(self) -> FrameFormat:

@@ -14,8 +14,7 @@ from decoding_core.messages import VERSION, OpenSession, SessionOpened, Terms
 Json = dict[str, Any]
 _SESSION_ID = re.compile(r"[A-Za-z0-9._~-]{1,200}")  # it becomes a part of an address
 _LONGEST_NAME = 200
-VERSION_HEADER = "SpecSteer-Protocol"
-"""In which a server that refuses a version of the protocol names its own."""
+VERSION_HEADER = "SpecSteer-Protocol"  # names the version of a server that refuses
 
 
 def open_to_json(request: OpenSession) -> Json:

@@ -78,8 +78,7 @@ class Draws:
 
     binds = False  # whether a limit may change what is drawn from
 
-    shares_noise = False
-    """Whether drafts are drawn with the noise that the target is drawn with."""
+    shares_noise = False  # whether draft and target are drawn with one noise
 
     def __init__(self, draw: Draw) -> None:
         self.draw = draw
@@ -138,8 +137,7 @@ class Drafter:
         self.draws = draws
         self.token_ids: list[int] = []  # all that is drafted after the text
         self.logits: list[Floats] = []  # logits (V,) that each was drawn from
-        self.confidences: list[float] = []
-        """The specialist's probability of each, at temperature 1."""
+        self.confidences: list[float] = []  # probability of each, at temperature 1
 
     def next(self, text_ids: Sequence[int], attempt: int = 0, epoch: int = 0) -> int:
         """Draft one more token after the text and what is drafted; another attempt
@@ -270,8 +268,7 @@ class Decision:
     kept: int
     redrawn: int | None = None
     origin: Origin = "bonus"  # of the token that was drawn
-    truncation_bound: float | None = None
-    """Upper bound on the share of a target outside of its candidates; None: unknown."""
+    truncation_bound: float | None = None  # on the target's mass outside its row
 
 
 class Decider:
@@ -282,8 +279,7 @@ class Decider:
     redrafts = False  # whether a refused place is drafted again, with fresh noise
 
     def __init__(self, threshold: Threshold = START) -> None:
-        self.threshold = RunningThreshold(threshold)
-        """Goes to the server with each block."""
+        self.threshold = RunningThreshold(threshold)  # goes with each block
 
     def first_row(self, verdict: Verdict) -> int:
         """The drafted position of the first row of a verdict."""

@@ -126,8 +126,7 @@ class PrivacySpent:
     largest: float  # the most that one draw told so far, for or against the history
     today: float  # of all texts for this server today
     limit: float | None  # on the total; None: there is none
-    exact: bool
-    """Whether tokens were drawn; at temperature 0 the number is an indication."""
+    exact: bool  # false at temperature 0: an indication
     unread: int
     """Tokens that left and are not in the total: the base had no room to read them, or
     they stand in for what was held back."""
@@ -139,15 +138,12 @@ class Verified:
 
     drafted: int
     accepted: int
-    refused: tuple[str, ...]
-    """Texts of the refused token and of those after it, which it takes along."""
+    refused: tuple[str, ...]  # texts of the refused token and those after it
     seconds: float  # from sending to the answer
     truncation_bound: float | None = None
     """How much of what a token was to be drawn from lay outside of the candidates, at
     most; None where that is not known."""
-    in_vain: int = 0
-    """How many of the last refused ones stood behind this block, and were not
-    verified."""
+    in_vain: int = 0  # drafted behind a refused token, never verified
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,9 +170,7 @@ class Choice:
 class Place:
     """What the models thought of a place of the text."""
 
-    choices: tuple[Choice, ...]
-    """The token that stands there, the one that was refused there, if any, and the
-    likeliest others."""
+    choices: tuple[Choice, ...]  # the token itself, a refused one, the likeliest others
     refused: bool = False  # whether the second choice was drafted there, and refused
 
 
@@ -215,8 +209,7 @@ class Quoted:
     read for it, beyond the request, greetings and sign-offs."""
 
     stock: tuple[str, ...]  # runs of words that tell little
-    facts: tuple[str, ...]
-    """Names, numbers and runs of words that tell something, as the guard finds them."""
+    facts: tuple[str, ...]  # names, numbers and runs of words that the guard finds
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,15 +233,12 @@ class Statistics:
     bytes_down: int = 0
     seconds: float = 0.0
     tokens_per_second: float = 0.0
-    acceptance_rate: float | None = None
-    """Accepted / drafted of the verified blocks; None where none was verified."""
-    round_trip_ms: float | None = None
-    """Median time from a block to its verdict; None when nothing was sent."""
+    acceptance_rate: float | None = None  # accepted / drafted; None: none verified
+    round_trip_ms: float | None = None  # median, block to verdict
     truncation_bound: float | None = None
     """The largest of the blocks' bounds: the text is exact but for this share per
     token; None where that is not known."""
-    in_vain: int = 0
-    """Drafted behind a block of which a token was refused, and never verified."""
+    in_vain: int = 0  # drafted behind a refused token, never verified
     held_back: int = 0  # spans that were kept from the server
 
 

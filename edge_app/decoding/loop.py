@@ -45,11 +45,8 @@ from edge_app.decoding.events import EventEmitter, FinishReason, HeldBack
 from edge_app.decoding.session import VerifierSession
 from models.never_drawn import NeverDrawn
 
-MOST_REFUSALS = 200
-"""Refusals in a row at one place that end a text which only drafts again."""
-_LOOKAHEAD = 12
-"""Tokens drafted beyond a block at most, while the gate does not let its last ones
-pass."""
+MOST_REFUSALS = 200  # in a row at one place, for methods that only draft again
+_LOOKAHEAD = 12  # tokens drafted beyond a block, at most, to make its end clear
 _HELD = -1
 
 
@@ -364,8 +361,7 @@ class Piece:
 
     length: int  # how many tokens, as the person reads them
     stand_in: tuple[int, ...] = ()  # what the verifier reads in their place
-    held: HeldBack | None = None
-    """What was found in them; None: the verifier reads them as they are."""
+    held: HeldBack | None = None  # what was found; None: the verifier reads them
 
 
 class Gate(Protocol):

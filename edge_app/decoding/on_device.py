@@ -186,8 +186,7 @@ class EdgeBaseVerifier:
         self._inner.close()
 
 
-_KEPT = 96
-"""Rows that are remembered: those of a window of the longest drafts, and more."""
+_KEPT = 96  # rows remembered: more than a window of the longest drafts
 
 
 class RememberedRows:

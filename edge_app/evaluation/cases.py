@@ -51,8 +51,7 @@ class Case:
     user: str
     name: str  # tells the texts of a user apart
     request: Request
-    history: Callable[[], Searchable]
-    """The writer's other texts, made ready when they are needed."""
+    history: Callable[[], Searchable]  # the writer's other texts, when needed
     text: str  # the true text, without its beginning
     beginning: str = ""  # what of the text is there already: read, never counted
     background: str = ""

@@ -21,10 +21,8 @@ from edge_app.evaluation.pair import Measured, Measuring, Pair, Speed
 RESAMPLES = 2_000
 LEVEL = 0.95
 NATS_PER_BIT = float(np.log(2))
-FEWEST_UNITS = 6
-"""Of fewer users or texts, even all pointing one way may be chance: 2 / 2**5 > 5 %."""
-WORTH = 0.01
-"""Share of the nats that faster writing may cost, and that slower writing must save."""
+FEWEST_UNITS = 6  # with fewer, all may agree by chance: 2 / 2**5 > 5 %
+WORTH = 0.01  # share of the nats that faster writing may cost, slower must save
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +44,8 @@ class Resamples:
         clusters = [numbers.setdefault(user, len(numbers)) for user in users]
         if len(set(clusters)) == 1:
             clusters = list(range(len(users)))
-        self.units = count = len(set(clusters))
-        """How many users, or texts of the only one, are drawn from."""
-        self.weights: NDArray[np.int64] | None = None
-        """(RESAMPLES, n): how often each text was drawn; absent for a single one."""
+        self.units = count = len(set(clusters))  # users, or texts of the only one
+        self.weights: NDArray[np.int64] | None = None  # (RESAMPLES, n)
         if count > 1:
             drawn = np.random.default_rng(seed).multinomial(
                 count, np.full(count, 1 / count), size=RESAMPLES
@@ -126,13 +122,10 @@ class Group:
     users: int
     tokens: int
     size: int  # bytes that were counted
-    best: float
-    """The strength at which the target is cheapest, chosen on these very texts."""
-    nats: dict[str, Estimate]
-    """Nats per byte of `B`, `S`, `L` and, by strength, `T 0.5`."""
+    best: float  # the cheapest strength on these very texts
+    nats: dict[str, Estimate]  # per byte: `B`, `S`, `L`, `T 0.5` and so on
     changes: dict[str, Change]  # `S - B`, `L - B` and, by strength, `T 0.5 - L`
-    kept: dict[float, Estimate]
-    """Share of the specialist's tokens that the server would keep, by threshold."""
+    kept: dict[float, Estimate]  # share kept by the server, by threshold
 
     @property
     def name(self) -> str:
@@ -193,8 +186,7 @@ class Point:
     nats: Estimate  # of the true texts, per byte
     change: Change  # against the value that is set now
     kept: Estimate | None = None  # share of the specialist's tokens that are kept
-    more_kept: Estimate | None = None
-    """How much larger that share is than with the value that is set now."""
+    more_kept: Estimate | None = None  # against the value that is set now
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,10 +297,8 @@ class Worth:
     texts: int
     tokens: int
     kept: Estimate  # share of the specialist's tokens that the server would keep
-    history: Estimate
-    """The specialist's cost less the base's; negative: the history helps."""
-    steering: Estimate
-    """The target's cost less the generalist's; negative: steering helps."""
+    history: Estimate  # S - B; negative: the history helps
+    steering: Estimate  # T - L; negative: steering helps
 
 
 @dataclass(frozen=True, slots=True)

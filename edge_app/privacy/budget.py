@@ -197,14 +197,10 @@ class _Entry:
     draft there."""
 
     place: int
-    read: Sequence[int] = ()
-    """What the server would have read of the text before it, as far as that was clear
-    when it was asked about."""
+    read: Sequence[int] = ()  # the public text before it, as it was clear then
     epoch: int = -1
-    own: Probabilities | None = None
-    """The probabilities it is drawn with; None: they do not depend on the history."""
-    base: Probabilities | None = None
-    """Their reference; None: the base has not been asked."""
+    own: Probabilities | None = None  # what it is drawn with; None: free of history
+    base: Probabilities | None = None  # the reference; None: not asked
     mixed: bool = False  # whether it is drawn with others than without an account
     decides: bool = False  # whether it is a decision
     token: int = -1

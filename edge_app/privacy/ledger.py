@@ -49,8 +49,7 @@ from personal_store.errors import StoreBusyError
 
 _WHAT = "ledger"
 _DAY = 86_400.0
-_ROOM = 1 << 20
-"""Bytes of disk without which nothing is sent: many times what a text's lines take."""
+_ROOM = 1 << 20  # bytes of free disk without which nothing is sent
 KEPT = (Sent, Received, Verified, HeldBack, PrivacySpent)
 """The events that the ledger keeps: those of bytes, what became of a draft, what stands
 in the place of words that were held back, and what a message cost of the budget."""
@@ -70,10 +69,8 @@ class Entry:
     size: int
     token_ids: tuple[int, ...]
     payload: bytes
-    redacted: bool = False
-    """Whether what it said was taken out of the ledger; it left all the same."""
-    line: int = field(default=-1, compare=False)
-    """Which line of the ledger it is; -1: it was not read from one."""
+    redacted: bool = False  # whether what it said was taken out
+    line: int = field(default=-1, compare=False)  # in the ledger; -1: unknown
 
 
 class Ledger:

@@ -34,8 +34,7 @@ class SentMessage:
     """One sending and what it says."""
 
     entry: Entry
-    says: OpenSession | DraftBlock | None = None
-    """None where it holds no message, or none that can be read."""
+    says: OpenSession | DraftBlock | None = None  # None: unreadable
     padding: int = 0  # bytes at the end of the message that say nothing
 
 
@@ -87,14 +86,12 @@ class Sending:
 
     message: SentMessage
     vocabulary_id: str = ""  # of the text that it belongs to
-    drafted: int | None = None
-    """How many tokens its verdict was about; None: none is known."""
+    drafted: int | None = None  # tokens its verdict was about; None: unknown
     kept: int | None = None  # how many of them stayed
     void: bool = False  # whether it stood behind a refused token, and was not verified
     stand_ins: list[tuple[str, str]] = field(default_factory=list)
     """Kinds of words that were held back before it, and what was sent for them."""
-    nats: float | None = None
-    """What its tokens told of the history, where that was reckoned."""
+    nats: float | None = None  # what its tokens told of the history
 
     @property
     def entry(self) -> Entry:
@@ -214,8 +211,7 @@ def last_text(found: Sequence[Sending]) -> Iterator[Sending]:
 
 
 RUN = 4  # so many words in a row are a quotation; fewer are everybody's
-PHRASE_WORDS = 5
-"""Words of the shortest phrase that a text is said to have in common with letters."""
+PHRASE_WORDS = 5  # words of the shortest phrase shared with letters
 _CONTEXT = 60  # tokens before a message that are read with it
 _WORD = re.compile(r"\w+")
 _GREETING = re.compile(r"\A\s*[\w'’.-]+(?:[^\S\n]+[\w'’.-]+){0,4}[^\S\n]*[,!:–—…\n]")
@@ -270,8 +266,7 @@ class Quotes:
         self._phrases: list[list[str]] = []
         self._telling: list[list[str]] = []
         """Runs of words that tell something, as the guard finds them."""
-        self._names: dict[str, str] = {}
-        """Names and numbers as they were sent, by their folded words."""
+        self._names: dict[str, str] = {}  # as they were sent, by folded words
 
     def read(self, text: str) -> None:
         """Look at what was sent; a text that overlaps an earlier one counts once."""

@@ -23,8 +23,7 @@ from personal_store import Passage
 from personal_store.text.tokens import tokens
 
 PASSAGES = 5  # how many texts are looked for
-RERANKED = 4
-"""So many times as many are found first where a reranker chooses among them."""
+RERANKED = 4  # times as many are found for a reranker to choose from
 
 
 class Searchable(Protocol):
@@ -229,8 +228,7 @@ FINDERS: dict[str, Finder] = {
 }
 """How each choice of `personalisation` finds what is read."""
 
-LONGEST_CONTEXT = 8192
-"""Tokens of a specialist's context at most, however many the model could read."""
+LONGEST_CONTEXT = 8192  # tokens of a specialist's context at most
 _MARGIN = 16
 
 

@@ -19,8 +19,7 @@ _ADDRESS = re.compile(r"[^\s<>()\[\],;:\"']+@[^\s<>()\[\],;:\"'@]+")
 _ASIDE = re.compile(r"\([^)]*\)?|\[[^\]]*\]?|\s(?:via|[|/@–—-])\s.*")
 _WORD = re.compile(r"[^\W\d_][\w.'’\u0300-\u036f-]*")
 _LETTERS = re.compile(r"[^\W\d_]+")
-_SAID = re.compile(r"[a-z]?[aeiouyhlr]|s[kmnptvw]")
-"""How a local part begins that is a name, unlike `bmiller`."""
+_SAID = re.compile(r"[a-z]?[aeiouyhlr]|s[kmnptvw]")  # a local part that is a name
 
 
 _WORDS = {

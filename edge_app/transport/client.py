@@ -83,13 +83,10 @@ _ANSWER_SECONDS = 30.0  # for an answer on a WebSocket; it may come on another o
 _REST_SECONDS = 15.0  # for the rest of an answer, once a part of it is there
 _WORD_SECONDS = 10.0  # after which the person is told what is waited for
 _POLL_SECONDS = 0.05
-_LARGEST_BODY = 64 << 10
-"""Of answers in JSON: names, problems, limits. What is longer is none of ours."""
-_CONTROL_BYTES = 16 << 10
-"""Pings and framing that may come beside an answer on a WebSocket."""
+_LARGEST_BODY = 64 << 10  # of answers in JSON: names, problems, limits
+_CONTROL_BYTES = 16 << 10  # pings and framing beside an answer on a WebSocket
 _CHUNK = 64 << 10
-_TEXT_DONE, _GOES_ON = 1000, 1001
-"""Codes to close a WebSocket with: the first ends the session on the server."""
+_TEXT_DONE, _GOES_ON = 1000, 1001  # close codes: the first ends the session
 _BROKEN = (
     HTTPXWSException,
     httpx.TransportError,
@@ -131,8 +128,7 @@ class _Stream(WebSocketSession):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.begun: float | None = None
-        """When the answer began of which a part is still to come."""
+        self.begun: float | None = None  # when an unfinished answer began
         received = self.connection.events
 
         def noted() -> Iterator[Event]:
@@ -543,8 +539,7 @@ def _refusal(response: httpx.Response, content: bytes) -> DecodingError:
 
 
 _MOST_WAIT = 10.0  # seconds; what a server asks for is not to be trusted
-_LONGEST_DETAIL = 400
-"""Characters of a server's reason that are shown: a sentence or two."""
+_LONGEST_DETAIL = 400  # characters shown of a server's reason
 
 
 def error_of(

@@ -130,8 +130,7 @@ _YEAR = re.compile(r"(?<!\d)((?:18|19|20)\d\d)(?!\d)")
 _SHORT_YEAR = re.compile(r"[-/.]\s*(\d\d)$")
 _OLD_YEAR = 2012  # A whole date up to this year is taken for a day of birth
 _NEAR_BIRTH = 30
-_LONGEST = 200
-"""Characters of a span that is looked for at the end of a text that grows."""
+_LONGEST = 200  # characters at the end of a text in which an open span is looked for
 _SENTENCE_END = re.compile(r"[!?\n]|\.(?!\d)")
 
 _NUMBER = re.compile(

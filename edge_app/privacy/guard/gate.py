@@ -43,8 +43,7 @@ from edge_app.privacy.guard.words import (
 )
 from models.running.interface import Vocabulary
 
-_LONGEST_OPEN = 400
-"""Characters of a span that is still open; a longer one is cut there."""
+_LONGEST_OPEN = 400  # characters of an open span; a longer one is cut there
 _LETTERS = 5  # A word that begins with an uncommon one of so many letters holds it
 _LEAST_TOLD = 18.0
 """Bits that a copied run of words must tell to be held back: what less rare words say
@@ -452,8 +451,7 @@ def _joined(one: Span, other: Span, text: str) -> bool:
 
 
 Ask = Callable[[HeldBack], bool]  # whether what was held back may leave
-_CONTEXT = 48
-"""Tokens before the stretch that is looked at, which are read for its meaning."""
+_CONTEXT = 48  # tokens before a stretch that are read for its meaning
 
 
 class GuardGate:
@@ -478,8 +476,7 @@ class GuardGate:
         self._answers: dict[str, bool] = {}
         self._pieces: dict[int, bytes] = {}
         self._read: list[int] = []
-        self._texts: list[str] = []
-        """The text that each of the tokens that were read completes."""
+        self._texts: list[str] = []  # the text that each token completes
         self._starts: list[int] = []  # where in the text each of these begins
         self._states: list[tuple[bytes, int]] = []  # of the decoder, behind each token
         self._last: tuple[list[int], int, bool, Piece | None] = [], -1, False, None

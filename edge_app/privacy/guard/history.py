@@ -41,9 +41,7 @@ from models.prompts import Request
 from personal_store import Passage, Store
 
 MOST_WORDS = 12  # words of the longest literal that is looked for
-_HABIT = 3
-"""A phrase that stands in so many own texts is a habit of the writer: it tells nothing
-that is in one of them."""
+_HABIT = 3  # own texts with a phrase that make it a habit, which tells nothing
 _OWN_TEXTS = 200  # in so many of the newest own texts habits are counted
 _FEW = 20  # of so many own texts, two are enough for a habit
 _OPENING_WORDS, _CLOSING_WORDS, _NAME_WORDS = 10, 12, 3
@@ -53,15 +51,13 @@ _MOST_LETTERS = 80  # of a literal: an encoded picture is none
 LEAST_LETTERS = 4  # letters of the shortest uncommon word that is looked for
 SHINGLE = 8  # so many letters of an uncommon word are looked for inside of other words
 LEAST_DIGITS = 5  # so many digits of a number are looked for inside of other numbers
-_CLEAR_OF_NAMES = 3000
-"""A word among the so many commonest is no name where a sentence begins with it."""
+_CLEAR_OF_NAMES = 3000  # so common a word is no name where a sentence begins
 _RARE, _FIRST_OF_TWO, _CODE_WORD = 8.5, 6.0, 6.0
 """Bits of a word that is looked for beside one of illness, of the rarer one of two that
 are looked for together, and of a code word that is looked for anywhere."""
 _YEAR_OF_BIRTH = re.compile(r"(?:['’]|\b19)(\d\d)\b")
 _APOSTROPHE = re.compile(r"['’]\Z")
-ENDS_SENTENCE = re.compile(r"[.!?…\n]")
-"""Between two words: they are of two sentences, or lines."""
+ENDS_SENTENCE = re.compile(r"[.!?…\n]")  # between two words of two sentences, or lines
 _ACRONYM = re.compile(r"[A-Z]{2,4}s?")
 _SENTENCE = re.compile(r"(?:\A|[.!?:;\n\"“”‘(\[•*>-]|\d[.)])[\s\"'“‘(]*\Z")
 
