@@ -31,8 +31,7 @@ from uvicorn.server import ServerState
 from cloud_api import problems
 from cloud_api.engine.thread import EngineThread
 from cloud_api.errors import QuotaError
-from cloud_api.service import Service
-from cloud_api.session import Bookings
+from cloud_api.service import Bookings, Service
 from cloud_api.settings import ConnectionLimits
 from cloud_api.stream import OpenStreams
 

@@ -106,7 +106,7 @@ class GeneralistTexts:
         self._begun: Counter[str] = Counter()
         self.tokens = 0
         """Tokens written since the server started."""
-        service.when_device_ends(self._end_device)
+        service.device_ends.append(self._end_device)
 
     def __len__(self) -> int:
         return len(self._running)

@@ -101,7 +101,7 @@ def create_app(
     app.state.started = time.time()
     app.state.service = Service(settings, app.state.engine)
     app.state.streams = stream.OpenStreams(settings.user)
-    app.state.service.when_streams_end(app.state.streams.end)
+    app.state.service.streams_end.append(app.state.streams.end)
     for router in (routes.router, stream.router, status.router):
         app.include_router(router, responses=problems.DESCRIBED)
     if settings.openai:

@@ -36,8 +36,7 @@ from cloud_api.engine.models import (
 )
 from cloud_api.household import Household
 from cloud_api.people import shown_time
-from cloud_api.service import Service
-from cloud_api.session import Histogram
+from cloud_api.service import Histogram, Service
 from decoding_core.foreign_text import one_line
 from decoding_core.messages import VERSION
 from decoding_core.protocols import BatchEngine
@@ -88,11 +87,11 @@ class ServerStatus:
             self.models = tuple(map(ModelStatus, roles, models.each(), counts))
             self.kv_tokens = models.kv_tokens or models.slots * models.context_length
         self.sessions = service.sessions_of_users()
-        self.waiting = len(service.rounds.running)
+        self.waiting = len(service.running)
         """Blocks whose answers are being made."""
         self.streams = len(state.streams)
         self.connections = len(state.connections)
-        self.rounds = service.rounds.counts
+        self.rounds = service.counts
         self.answers: Counter[int] = state.answers
         """How many requests were answered with each status of HTTP."""
         texts = getattr(state, "texts", None)

@@ -24,8 +24,7 @@ from starlette.websockets import WebSocketDisconnect
 from cloud_api import problems
 from cloud_api.auth import Caller
 from cloud_api.errors import LoadingError, StoppingError, log_fault
-from cloud_api.service import Service, StreamEnd
-from cloud_api.session import UNANSWERED
+from cloud_api.service import UNANSWERED, Service, StreamEnd
 from cloud_api.settings import UserLimits
 from decoding_core.errors import MessageError, SessionLostError
 from decoding_core.messages import FrameFormat, Kind, Problem, Signal, Verdict
@@ -151,7 +150,7 @@ class _Stream:
     ) -> None:
         self._socket = socket
         self._service = service
-        self._rounds = service.rounds
+
         self._streams = streams
         self._record = record
         self._session_id = record.session_id
@@ -242,7 +241,7 @@ class _Stream:
         try:
             block = self._frames.decode_block(frame)
             self._newest = block.epoch, block.round
-            answer = await self._rounds.verify(self._session_id, block, self._caller)
+            answer = await self._service.verify(self._session_id, block, self._caller)
             if isinstance(answer, Verdict):
                 return self._frames.encode_verdict(answer, len(block.drafted)), None
             return self._frames.encode_signal(answer), None

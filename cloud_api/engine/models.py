@@ -143,12 +143,6 @@ class ServedModel:
             with self._counting:
                 self._users -= 1
 
-    def rollback(self, slot: int, position: int) -> None:
-        """As `BatchEngine.rollback`; while the model is not loaded it has read
-        nothing."""
-        if self._opened is not None:
-            self._opened.rollback(slot, position)
-
     def interrupt(self) -> None:
         """Abort a long evaluation, from another thread; the model is not used again."""
         opened = self._opened

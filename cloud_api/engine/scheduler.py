@@ -28,7 +28,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from cloud_api.engine.models import BLOCK, Models, ReadingCounts, ServedModel
+from cloud_api.engine.models import BLOCK, Models, ReadingCounts
 from cloud_api.errors import StaleBlockError, log_fault
 from decoding_core.errors import (
     CloudBusyError,
@@ -57,8 +57,7 @@ PATIENCE_SECONDS, LONGEST_PATIENCE_SECONDS = 1.0, 4.0
 """How long a text without a block keeps its slot while another waits for one: twice the
 last pause of its device, within these bounds."""
 SHARE_SECONDS = 60.0
-"""The same if the other has its share and this one no more than its own: as long as a
-person may think about a sentence."""
+"""The same if the other has its share and this one no more: time to think."""
 TENURE = 10
 """How many times the length of its text a holder may read while others wait. Lending a
 slot anew costs one reading of the text, so swaps cost at most about a tenth."""
@@ -102,7 +101,9 @@ class Round:
 class SlotCache:
     """What one model has read in one slot."""
 
-    model: BatchEngine | ServedModel
+    engines: list[BatchEngine]
+    """The scheduler's; empty while the models rest."""
+    model: int
     number: int
     counts: ReadingCounts
     read: tuple[int, ...] = ()
@@ -135,7 +136,8 @@ class SlotCache:
 
     def roll_back(self, position: int) -> None:
         """Forget what stands from `position` on."""
-        self.model.rollback(self.number, position)
+        if self.engines:
+            self.engines[self.model].rollback(self.number, position)
         self.counts.held -= len(self.read) - position
         self.read = self.read[:position]
         self.together = min(self.together, position)
@@ -151,8 +153,7 @@ class Text:
     ahead: Round | None = None
     """What is read while no block of any text waits."""
     slot: Sequence[SlotCache] = ()
-    """A cache of the generalist, and one of the base if there is one; empty: it holds
-    no slot."""
+    """A cache of the generalist, and of the base if there is one; empty: no slot."""
     room: int = 0
     """How much of the scheduler's budget its slot takes."""
     used: float = _NEVER
@@ -164,8 +165,7 @@ class Text:
     failed: Round | None = None
     """A block that a model failed on: until it comes again, what follows is stale."""
     answered: float = _NEVER
-    """When the last of its blocks was answered. A text that was only read ahead keeps
-    no slot from others."""
+    """When the last of its blocks was answered; never: it was only read ahead."""
     pause: float = 0.0
     """How long its device then took until the next block."""
     lost: int = 0
@@ -276,8 +276,7 @@ class Scheduler:
         self._clock = clock
         self._texts: dict[str, Text] = {}
         self._waiting: list[Text] = []
-        """Texts with blocks; those with a slot in the order of their turns, the others
-        in the order in which they began to wait for one."""
+        """Texts with blocks, in the order of their turns."""
         self._holders: list[Text] = []
         """Texts with a slot."""
         self._budget = models.kv_tokens or models.slots
@@ -290,18 +289,18 @@ class Scheduler:
         self._steps = self._passed_over = self._prompts_read = 0
         self._again = math.inf
         """When the next holder may leave for a text that waits."""
-        self._engines: Sequence[BatchEngine] = ()
+        self._engines = models.opened()
+        """The generalist, and the base if there is one; empty while they rest."""
         self._second = ThreadPoolExecutor(1, "base")
         self._counts = models.counts.generalist, models.counts.base
-        readers = list(zip(models.each(), self._counts, strict=False))
+        each = range(len(self._engines))
         self._free = [
-            [SlotCache(model, number, counts) for model, counts in readers]
+            [SlotCache(self._engines, one, number, self._counts[one]) for one in each]
             for number in reversed(range(models.slots))
         ]
 
     def add(self, round_: Round) -> None:
-        """Let a round wait for the next step. One of a later epoch makes those of
-        earlier epochs stale."""
+        """Let a round wait for the next step; earlier epochs become stale."""
         text = self._texts.setdefault(round_.session_id, Text())
         text.party = round_.party
         now = self._seen[text.party[0]] = self._clock()
@@ -339,6 +338,7 @@ class Scheduler:
             return
         for text in list(self._holders):
             self._evict(text, "rest")
+        self._engines.clear()
         self._models.rest()
 
     def pause(self) -> float | None:
@@ -359,7 +359,8 @@ class Scheduler:
             return
         self._steps += 1
         try:
-            self._engines = self._models.opened()  # which loads them if they rested
+            if not self._engines:
+                self._engines += self._models.opened()
         except Exception as error:  # noqa: BLE001 - the thread must go on
             for turn in batch:
                 self._note(turn, _known(error), 0.0)
@@ -374,7 +375,6 @@ class Scheduler:
             self._note(turn, outcome, seconds)
 
     def _room_for(self, text: Text) -> int:
-        """How much of the budget a text needs for its next round."""
         return 1 if self._models.kv_tokens is None else text.need
 
     def _has_room(self, room: int) -> bool:

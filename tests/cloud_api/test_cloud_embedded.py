@@ -8,7 +8,7 @@ import pytest
 
 from cloud_api.engine.models import ModelOptions
 from cloud_api.engine.thread import load_models
-from cloud_api.session import Session
+from cloud_api.service import Session
 from decoding_core.messages import DraftBlock, OpenSession, Terms, digest
 from decoding_core.verifier import EngineVerifier, role_of
 from models.engines.llama_cpp import LlamaContext, LlamaModel

@@ -275,7 +275,7 @@ def test_a_text_and_a_session_are_read_together():
         )
         wait_until(lambda: len(texts) == 1, "the text does not begin")
         answer = pool.submit(send_block, device, session, first)
-        wait_until(lambda: len(server.service.rounds.running) == 2)
+        wait_until(lambda: len(server.service.running) == 2)
         models.generalist.gate.set()
         assert isinstance(answer.result(PATIENCE), Verdict)
         stream = begun.result(PATIENCE)

@@ -11,7 +11,7 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from cloud_api.auth import OWNER, Caller, OneToken, Scope
-from cloud_api.session import Histogram, RoundCounts
+from cloud_api.service import Histogram, RoundCounts
 from cloud_api.status import COOKIE, StatusCookies, _form
 from decoding_core.messages import Kind, Signal, Verdict
 from tests.browsers import browser

@@ -117,7 +117,7 @@ def test_a_text_is_replaced_while_its_blocks_are_out():
                 old = block_after((1,) * round_, (1,), round_=round_)
                 socket.send(frames.encode_block(old))
             assert models.generalist.entered.wait(PATIENCE)
-            wait_until(lambda: len(server.service.rounds.running) == 2)
+            wait_until(lambda: len(server.service.running) == 2)
             assert replace_text(client, session_id, again).status_code == 200
             with pytest.raises(ConnectionClosed) as closed:
                 socket.recv()
@@ -125,7 +125,7 @@ def test_a_text_is_replaced_while_its_blocks_are_out():
         with stream(server, session_id) as socket:
             new = block_after((), (1, 2))
             socket.send(frames.encode_block(new))
-            wait_until(lambda: len(server.service.rounds.running) == 3)
+            wait_until(lambda: len(server.service.running) == 3)
             models.generalist.gate.set()
             assert is_answer(socket.recv(), again, new)
 
@@ -223,7 +223,7 @@ def test_a_device_that_fills_the_window_with_void_blocks_is_told_to_wait():
             for n in range(rounds):
                 block = block_after((), (n % 9,), epoch=n, round_=n)
                 socket.send(frames.encode_block(block))
-            wait_until(lambda: len(server.service.rounds.running) == 9)
+            wait_until(lambda: len(server.service.running) == 9)
             models.generalist.gate.set()
             answers = [frames.decode_answer(socket.recv()) for _ in range(rounds)]
         other.join()

@@ -285,7 +285,7 @@ def test_who_is_told_to_come_back_is_let_in_then():
     body = wire_json.open_to_json(open_request())
     with running(user=limits) as server, client_of(server) as client:
         now = [1000.0]
-        server.service._clock = server.service.rounds._clock = lambda: now[0]
+        server.service._clock = lambda: now[0]
         session_id = open_session(client)
         assert replace_text(client, session_id, open_request()).status_code == 200
         answers = [client.post("/v1/sessions", content=b"no JSON") for _ in range(2)]

@@ -219,7 +219,7 @@ def test_more_blocks_than_the_window_are_told_to_wait():
         threads = [threading.Thread(target=ask, args=(n,)) for n in range(4)]
         for n, thread in enumerate(threads):
             thread.start()
-            wait_until(lambda n=n: len(server.service.rounds.running) == n + 1)
+            wait_until(lambda n=n: len(server.service.running) == n + 1)
         answers[4] = send_block(client, session_id, blocks[4])
         models.generalist.gate.set()
         for thread in threads:
@@ -244,7 +244,7 @@ def test_sessions_that_wait_together_are_verified_together():
         assert models.generalist.entered.wait(PATIENCE)
         for thread in threads[1:]:
             thread.start()
-        wait_until(lambda: len(server.service.rounds.running) == 4)
+        wait_until(lambda: len(server.service.running) == 4)
         models.generalist.gate.set()
         for thread in threads:
             thread.join()
@@ -333,7 +333,7 @@ def test_a_fault_in_a_stream_is_logged_once_and_ends_it(
 ):
     request = open_request()
     with stream(server, open_session(client, request)) as socket:
-        monkeypatch.setattr(server.service.rounds, "verify", broken)
+        monkeypatch.setattr(server.service, "verify", broken)
         socket.send(frames_of(request).encode_block(block_after((), (1,))))
         with pytest.raises(ConnectionClosed):
             socket.recv()
@@ -446,10 +446,10 @@ def test_a_text_that_is_done_leaves_its_slot_with_blocks_out():
             socket.send(frames.encode_block(block_after((), (1, 2))))
             socket.send(frames.encode_block(block_after((1, 2), (3,), round_=1)))
             assert models.generalist.entered.wait(PATIENCE)
-            wait_until(lambda: len(server.service.rounds.running) == 2)
+            wait_until(lambda: len(server.service.running) == 2)
         wait_until(lambda: len(server.service._sessions) == 0)
         models.generalist.gate.set()
-        wait_until(lambda: not server.service.rounds.running)
+        wait_until(lambda: not server.service.running)
         answer = send_block(
             client, open_session(client, request), block_after((), (1,))
         )

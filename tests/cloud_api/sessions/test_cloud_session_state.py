@@ -6,7 +6,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from cloud_api.session import UNANSWERED, Join, Session, Verify
+from cloud_api.service import UNANSWERED, Join, Session, Verify
 from decoding_core.messages import (
     WINDOW,
     DraftBlock,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cloud_api.auth import OWNER, Caller
 from cloud_api.errors import QuotaError
-from cloud_api.session import (
+from cloud_api.service import (
     GRACE_SECONDS,
     Bookings,
     Openings,

@@ -10,7 +10,7 @@ import random
 import threading
 from collections import deque
 
-from cloud_api.session import Session, Verify
+from cloud_api.service import Session, Verify
 from decoding_core import wire_json
 from decoding_core.errors import (
     CloudBusyError,
