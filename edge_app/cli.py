@@ -231,8 +231,7 @@ def main() -> None:
 
 
 def _prepare_streams() -> None:
-    """Fill in streams that the caller closed, and never fail on a character that the
-    terminal cannot show."""
+    """Open streams that the caller closed, and replace what a terminal cannot show."""
     fd = os.open(os.devnull, os.O_RDWR)
     while fd <= 2:  # else a database could be opened as the standard output
         fd = os.dup(fd)

@@ -1,2 +1,1 @@
-"""Personal LoRAs of one's own texts: which texts, how they are trained, where they are
-kept."""
+"""Personal LoRAs of one's own texts: how they are trained and kept."""

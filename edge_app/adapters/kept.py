@@ -79,8 +79,7 @@ class AdapterRecord:
         return len(self.texts) + self.forgotten
 
     def holds(self, forgotten: Mapping[int, str], store: str) -> list[int]:
-        """Numbers of its texts that are among these texts of a store, given by number,
-        or equal one of them."""
+        """Numbers of its texts that have one of these numbers, or equal a text."""
         said = {text_hash(self.key, text) for text in forgotten.values() if text}
         numbers = forgotten.keys() if store == self.store else ()
         return [i for i, one in self.texts.items() if i in numbers or one in said]
@@ -130,8 +129,7 @@ class KeptAdapter:
 
 @contextmanager
 def training_alone(adapter: KeptAdapter) -> Iterator[None]:
-    """Lock the folder of an adapter while it is trained. Raises InvalidSettingsError if
-    another process trains it."""
+    """Lock an adapter's folder; raises InvalidSettingsError if it is locked."""
     made = not adapter.folder.is_dir()
     make_folder(adapter.folder)
     try:
@@ -158,8 +156,7 @@ def adapters_folder() -> Path:
 
 
 def named(name: str) -> KeptAdapter:
-    """The adapter of that name, which may be absent. Raises InvalidSettingsError for an
-    invalid name."""
+    """The adapter of that name, also if absent; raises InvalidSettingsError."""
     if not _NAME.fullmatch(name) or name == OFF:
         raise InvalidSettingsError(
             f"an adapter's name has letters, digits, '-', '_' and '.', not "

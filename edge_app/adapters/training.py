@@ -58,8 +58,7 @@ _MARGIN = 32
 
 @dataclass(frozen=True, slots=True)
 class DividedTexts:
-    """Texts to learn, and texts that are held out; each may be asked for, with the
-    learnt texts as its history."""
+    """Texts to learn, which are the history of all, and texts that are held out."""
 
     learnt: Sequence[Case]
     held_out: Sequence[Case]
@@ -173,13 +172,8 @@ def check_extra() -> None:
 def build_examples(
     plan: TrainingPlan, texts: DividedTexts, stop: threading.Event
 ) -> Examples:
-    """The texts as the specialist reads them.
-
-    Raises:
-        ModelError: the specialist cannot be used.
-        ContextFullError: no text fits.
-        StoppedError: the person stopped.
-    """
+    """The texts as the specialist reads them. Raises ModelError, StoppedError, and
+    ContextFullError if no text fits."""
     with closing(load_model(plan.specialist, plan.engine, stop)) as model:
         end = end_of_turn(model)
         made = [
@@ -216,13 +210,8 @@ def train_adapter(
     stop: threading.Event,
 ) -> KeptAdapter:
     """Train an adapter, or go on with an unfinished one. `notice` gets sentences,
-    `progress` the steps done and in all.
-
-    Raises:
-        StoppedError: the person stopped; what was learnt is saved.
-        InvalidSettingsError: an unfinished training of that name is another one.
-        ModelError: the model cannot be trained.
-    """
+    `progress` the steps done and in all. Raises StoppedError with all steps saved,
+    ModelError, and InvalidSettingsError if the unfinished one is of another plan."""
     about = adapter.about
     if about is None or not adapter.checkpoint.exists():
         key = token_hex(16)

@@ -38,8 +38,7 @@ LABEL = "a recorded run: no model can run here yet"
 
 
 class LazyService(WritingService):
-    """A writing service that the first call imports and makes; `server_ended` and
-    `close` make none."""
+    """A writing service that is made by the first call, but not by `close`."""
 
     def __init__(self, configured: Callable[[], ServiceConfig]) -> None:
         self._configured = configured
@@ -85,8 +84,7 @@ class FirstRun(LazyService):
         configured: Callable[[], ServiceConfig],
         pace: Callable[[object], None] = by_the_clock,  # type: ignore[assignment]
     ) -> None:
-        """`configured` raises ModelError if a model is missing; `pace` waits before
-        each recorded event."""
+        """`configured` raises ModelError; `pace` waits before each recorded event."""
         super().__init__(configured)
         self._pace = pace
         self._problem: DecodingError | None = ModelError("no model was loaded")

@@ -146,8 +146,7 @@ def show_proof(proof: Proof, done: str) -> None:
 
 
 def _redact_ledger(texts: Sequence[str], *, everything: bool) -> None:
-    """Take out of the ledger what quotes forgotten texts, or all words, and say what
-    that does not reach."""
+    """Take quotations of forgotten texts out of the ledger, or all words."""
     path = ledger_path()
     if not path.exists():
         return
@@ -194,8 +193,7 @@ def _offer_adapters(forgotten: Mapping[int, str], store: str, *, yes: bool) -> N
 
 
 def _drop_profile(path: Path, ids: Sequence[int]) -> Path:
-    """Delete a profile that was written from one of the texts, as it may quote it;
-    returns its path."""
+    """Delete a profile that may quote one of the texts; returns its path."""
     from edge_app.service.profiles import profile_path, read_profile  # llama.cpp: 0.2 s
 
     kept = profile_path(path)

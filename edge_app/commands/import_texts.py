@@ -208,8 +208,7 @@ def _import_everything(
 
 
 def _go_on(store: Store, *, agreed: bool) -> None:
-    """Offer each import that was broken off, the last one first, and go on with it.
-    Raises UsageError if there is none, and what the import does."""
+    """Offer each unfinished import, the last one first; raises UsageError if none."""
     found = unfinished(store)
     if not found:
         raise click.UsageError(
@@ -276,11 +275,8 @@ def _from_keyring(service: str, user: str) -> str | None:
 
 
 def _watch(store: Store, path: Path, asked: Unfinished, *, again: bool) -> None:
-    """Import what is there, then what comes or changes, until Ctrl-C.
-
-    Ctrl-C between two imports ends the command; during one it stops that as well, which
-    goes on there the next time.
-    """
+    """Import what is there, then what comes or changes, until Ctrl-C; an import that
+    it stops goes on the next time."""
     reports: list[ImportReport] = []
     rounds = discovery.settled(path)
     note(f"watching {path}; Ctrl-C ends it")

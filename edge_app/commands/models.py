@@ -271,8 +271,7 @@ def remove(name: str, yes: bool) -> None:
 
 
 def _compared(small: Path, large: Path) -> _Pair:
-    """The descriptions of both; raises VocabularyMismatchError that names the first
-    token that differs if they have two vocabularies."""
+    """Both descriptions; raises VocabularyMismatchError if the tokens differ."""
     pair = describe(small), describe(large)
     if pair[0].vocabulary_id != pair[1].vocabulary_id:
         raise VocabularyMismatchError(
@@ -391,8 +390,7 @@ def echo_catalogue() -> None:
 
 def recommended_pair(memory: MachineMemory, cores: int) -> KnownPair | None:
     """The pair of the catalogue with the largest checker that fits into the unused
-    memory and that this number of cores reads fast enough; None if only the pair that
-    comes with the program does."""
+    memory and is read fast enough; None if only the embedded pair does."""
     fitting = {
         pair: large.gigabytes
         for pair in known_pairs()
@@ -436,8 +434,7 @@ def download_bytes(pair: KnownPair) -> int:
 
 
 def catalogue_memory(pair: KnownPair) -> int:
-    """About how many bytes a pair of the catalogue takes on one machine, counted as by
-    `pair_memory`."""
+    """About how many bytes a pair takes on one machine, as `pair_memory` counts."""
     small, large = _models_of(pair)
     texts = TEXTS_OF_A_SERVER
     return small.memory(LONGEST_TEXT, 1 + texts) + large.memory(LONGEST_TEXT, texts)
@@ -528,8 +525,7 @@ def _memory(needed: int) -> dict[str, Any]:
 
 
 def _echo_table(rows: list[list[str]], notes: Sequence[str] = ()) -> None:
-    """Show columns side by side, the first to the left; a note stands behind its
-    row."""
+    """Show columns side by side, each note behind its row."""
     from edge_app.evaluation.tables import aligned  # loads llama.cpp
 
     lines = aligned(rows)

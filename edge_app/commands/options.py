@@ -1,5 +1,4 @@
-"""Options that several commands have, what a shell completes for them, and a look
-at the chosen texts before anything is done."""
+"""Options of several commands, their completion, and a look at chosen texts."""
 
 from __future__ import annotations
 
@@ -40,8 +39,7 @@ _SHOWN, _TITLE = 10, 48
 def complete_people(
     _: click.Context, __: click.Parameter, typed: str
 ) -> list[CompletionItem]:
-    """Addresses in the store whose name or address has a word that begins so. A store
-    that is locked or absent completes nothing."""
+    """Addresses whose name or address has a word that begins so, if the store opens."""
     found: dict[str, CompletionItem] = {}
     with suppress(StoreError, OSError):
         if store_path().is_file():
@@ -157,8 +155,7 @@ def condition(options: dict[str, Any]) -> Which:
 
 
 def selection(options: dict[str, Any], *, all_if_none: bool = False) -> Which:
-    """The condition that the options of `selecting` state; raises UsageError if they
-    state none."""
+    """The condition of the options of `selecting`; raises UsageError for none."""
     chosen = condition(options)
     if chosen.says_nothing() and not all_if_none:
         raise click.UsageError(
@@ -191,8 +188,7 @@ def check_exclusive(options: dict[str, Any]) -> None:
 
 
 def found(store: Store, chosen: Which, state: str = "1") -> list[int]:
-    """The ids of the texts that fit. If words decide, received mail that waits to be
-    cleaned is cleaned first."""
+    """The ids of the texts that fit; words are looked for in all received mail, too."""
     with Progress("cleaning received mail") as progress:
         return chosen.find(store.db, state=state, progress=progress.show)
 

@@ -41,8 +41,7 @@ _LONGEST = 36_500.0
 
 
 def config_of(settings: Settings, options: Mapping[str, Any]) -> ServiceConfig:
-    """The configuration that a command's options and the settings ask for. A named
-    generalist is for a server that is started here."""
+    """The configuration of a command's options; --generalist means no other server."""
     names = ("server", "specialist", "generalist", "lora", "sample")
     given = {name: options[name] for name in names if name in options}
     if given.get("generalist"):
@@ -132,8 +131,7 @@ def _model(role: str, option: Path | None, setting: str) -> Path:
 
 @contextmanager
 def detokenizers(wanted: Collection[str]) -> Iterator[dict[str, Detokenize]]:
-    """What turns token ids into words, by the id of the vocabulary; stderr says if a
-    wanted vocabulary has no model here."""
+    """Detokenizers by vocabulary; stderr says if a wanted one has no model here."""
     if not wanted:
         yield {}
         return

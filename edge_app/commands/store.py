@@ -29,15 +29,9 @@ from personal_store.search.tables import check
 
 
 def put_under(old: str | None, new: str | None) -> None:
-    """Seal the ledger, the profile, the settings, allowed phrases, the sums of the
-    ledger, the paired server and the key of 'serve' with another key of the store, or
-    make them plain without one; the old files are overwritten.
-
-    Raises:
-        OSError: a file cannot be written.
-        StoreBusyError: a text is being written.
-        StoreLockedError: a file was sealed with another key than the old one.
-    """
+    """Seal the ledger and the files beside it with another key of the store, or make
+    them plain without one; the old files are overwritten. Raises OSError,
+    StoreBusyError while a text is written, and StoreLockedError for a wrong old key."""
     # llama.cpp, which this module loads, takes a while.
     from edge_app.service.profiles import PROFILE, profile_path
 

@@ -30,10 +30,7 @@ _MOST_BARS, _LABEL, _NARROWEST = 12, 34, 10
 
 
 class Progress:
-    """A bar with rate and time left on a terminal; elsewhere a line now and then.
-
-    `in_bytes` says that bytes are counted.
-    """
+    """A bar with rate and time left on a terminal; elsewhere a line now and then."""
 
     def __init__(self, label: str = "reading", *, in_bytes: bool = False) -> None:
         self._label = one_line(label)
@@ -136,8 +133,7 @@ def styled(text: str, look: str) -> str:
 
 
 def echo_ours(text: str, *, nl: bool = True) -> None:
-    """Write our own words, and what `styled` returned, to stdout around the gate, which
-    takes no escape sequence for ours."""
+    """Write our own words and looks to stdout, around the gate for foreign text."""
     stream = ungated(sys.stdout)
     stream.write(text + "\n" * nl)
     stream.flush()
@@ -152,10 +148,8 @@ def heading(text: str) -> None:
 
 
 def bars(counts: Mapping[str, int], width: int | None = None) -> list[str]:
-    """A line for each name: name, number, bar. All but the largest share one line.
-
-    Names in the order of the counts given; `width` in characters, else the terminal's.
-    """
+    """A line for each name: name, number, bar; all but the largest share one line.
+    `width` in characters, else the terminal's."""
     width = width or shutil.get_terminal_size().columns
     if len(counts) > _MOST_BARS:
         most = dict(Counter(counts).most_common(_MOST_BARS - 1))

@@ -394,8 +394,7 @@ def replay_command(
 
 
 def lines_of(tape: Tape) -> Iterator[str]:
-    """A line for each event of a tape; tokens that were drafted one after the other
-    share one."""
+    """A line for each event of a tape; tokens drafted in a row share one."""
     if tape.request.text:
         whom = f" for {tape.request.recipient}" if tape.request.recipient else ""
         yield one_line(f"asked for: {tape.request.task}{whom}: {tape.request.text}")

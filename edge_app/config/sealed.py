@@ -46,8 +46,7 @@ def is_encrypted(store: Path) -> bool:
 
 
 def key_of(store: Path) -> str | None:
-    """The key that opens an encrypted store; None for a plain one. Raises
-    StoreLockedError if no key fits."""
+    """The key of an encrypted store, else None; raises StoreLockedError."""
     if not is_encrypted(store):
         return None
     if keys.known(store) is None:
@@ -75,8 +74,7 @@ class Seal:
         return f"{_MARK} {salt.decode()} {body.decode()}"
 
     def opened(self, line: str, what: str) -> bytes:
-        """The data in a sealed line; raises DamagedSealError if the key does not fit,
-        or the line was changed."""
+        """The data in a sealed line; raises DamagedSealError."""
         from cryptography.exceptions import InvalidTag
 
         try:
@@ -118,8 +116,7 @@ def read_file(path: Path, what: str, store: Path) -> bytes:
 
 
 def write_file(path: Path, data: bytes, what: str, store: Path) -> None:
-    """Put a private file in place, whole or not at all, sealed if the store is
-    encrypted; raises OSError and StoreLockedError."""
+    """Replace a private file, sealed as the store; raises OSError, StoreLockedError."""
     write_whole(path, closed(data, what, key_of(store)))
 
 

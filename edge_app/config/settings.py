@@ -127,8 +127,7 @@ def sample_store_path() -> Path:
 
 
 def expanded(words: str) -> Path:
-    """A path that a person wrote, with `~`; raises InvalidSettingsError if there is no
-    such home folder."""
+    """A path with `~`; raises InvalidSettingsError if there is no such home folder."""
     try:
         return Path(words).expanduser()
     except RuntimeError as error:

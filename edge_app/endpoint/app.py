@@ -149,8 +149,7 @@ class VoiceText:
 
     @property
     def usage(self) -> Usage:
-        """How many tokens were written; how many were read is not said, as it would
-        show the history's share."""
+        """Tokens written; how many were read would show the size of the history."""
         return Usage(0, self.count)
 
     def added(self, event: Event) -> str:
@@ -193,8 +192,7 @@ class VoiceTexts:
 
     @asynccontextmanager
     async def begun(self, text: VoiceText) -> AsyncIterator[VoiceText]:
-        """The text, once it has its turn, while the block runs. Raises CloudBusyError
-        if too many wait."""
+        """The text, once it has its turn; raises CloudBusyError if too many wait."""
         if self._asked > WAITING:
             raise CloudBusyError("too many texts wait to be written", 5.0)
         self._asked += 1
@@ -239,8 +237,7 @@ class VoiceTexts:
 
 
 class OnlyPrograms:
-    """ASGI middleware that refuses requests without the token, and pages in a browser
-    that are of none of `origins`."""
+    """ASGI middleware that refuses requests without the token, and foreign pages."""
 
     def __init__(
         self, app: ASGIApp, token: str, origins: frozenset[str] = frozenset()
@@ -302,8 +299,7 @@ class OnlyPrograms:
 def create_endpoint(
     service: WritingService, config: EndpointConfig, say: Callable[[str], None]
 ) -> Starlette:
-    """The application; `say` shows the person a sentence. `app.state.texts` are the
-    texts that are being written."""
+    """The application, with its texts in `state`; `say` shows the person a sentence."""
     started = int(time.time())
     texts = VoiceTexts(service, say)
 
@@ -387,8 +383,7 @@ _STATUSES: dict[type[Exception], tuple[int, str]] = {
 
 
 def _answer_to(error: Exception) -> tuple[int, dict[str, Any]]:
-    """The status and the body that answer an error. Whoever asks has the token, so the
-    person may read it."""
+    """The status and the body of an error; whoever asks has the token."""
     if not isinstance(error, DecodingError | StoreError):
         sys.stderr.write(f"the endpoint failed ({type(error).__name__})\n")
         return 500, error_body(500, "the endpoint failed", "failed")
@@ -408,8 +403,7 @@ def _unknown_model() -> Response:
 
 
 class EndpointServer(uvicorn.Server):
-    """uvicorn on loopback, which reports its address, and ends the present text when it
-    is stopped."""
+    """uvicorn on loopback, which reports its address and ends its text when stopped."""
 
     def __init__(
         self, app: Starlette, port: int, on_listening: Callable[[str], None]

@@ -52,8 +52,7 @@ Handler = Callable[[Any], Awaitable[Any]]
 
 
 def app_command() -> str:
-    """The command that opens the app, for a shell; apart from the current folder, but
-    for the place where texts are saved."""
+    """The command that opens the app, which imports nothing of the current folder."""
     path = [folder for folder in sys.path if Path(folder).is_absolute()]
     code = _START.format(path=path)
     return shlex.join([sys.executable, "-I", "-X", "utf8", "-c", code])
@@ -163,8 +162,7 @@ class BrowserServer:
         return self._closed(web.Response(status=status, text=why + "\n"), HOST)
 
     def _closed(self, response: Any, host: str) -> Any:
-        """`response` with the policy of the page: nothing from elsewhere, in no frame,
-        kept nowhere."""
+        """`response` with the page's policy: nothing from elsewhere, kept nowhere."""
         policy = (
             "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
             f"img-src 'self' data:; font-src 'self'; connect-src ws://{host}; "
@@ -229,8 +227,7 @@ async def _leave(service: Any) -> None:
 
 
 async def _obey(service: Any, socket: Any, message: Any) -> None:
-    """Do what a page may ask for: keys, a size, a sign of life. Anything else is passed
-    over."""
+    """Do what a page may ask for: keys, a size, a sign of life; ignore the rest."""
     try:
         kind, *rest = message.json()
         said: Any = rest[0] if rest else None

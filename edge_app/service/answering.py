@@ -23,8 +23,7 @@ _EARLIER, _LONGEST_EARLIER = 2, 400
 
 
 def to_be_answered(letter: Passage, thread: Sequence[Passage] = ()) -> str:
-    """The notes on a letter and on what was said before it, the oldest first. No line
-    of them has the form of a header: a model would begin its text with one."""
+    """The notes on a letter and its thread, the oldest first, without header lines."""
     ids = [one.record_id for one in thread]
     at = ids.index(letter.record_id) if letter.record_id in ids else 0
     parts = []
@@ -64,8 +63,7 @@ def received(store: Store, query: str, limit: int) -> list[Passage]:
 
 
 def recipient_of(store: Store, letter: Passage) -> str:
-    """The recipient of an answer to a received text, as `Name <address>`: its Reply-To,
-    else its sender."""
+    """The recipient of an answer, as `Name <address>`: Reply-To, else the sender."""
     if letter.answer_to:
         return addressed(*parted(letter.answer_to))
     name = letter.sender_name or dict(_names(store)).get(letter.sender, "")
@@ -73,8 +71,7 @@ def recipient_of(store: Store, letter: Passage) -> str:
 
 
 def addressed(name: str, address: str) -> str:
-    """Name and address as one recipient; a name that holds an address, which could be
-    another's, is left out."""
+    """Name and address as one recipient, without a name that holds an address."""
     name = one_line(name).strip()
     if not address or "@" in name or "<" in name:
         return address or name
@@ -96,8 +93,7 @@ def addressed_brief(store: Store, brief: Request, reply_to: int | None) -> Reque
 
 
 def as_greeted(store: Store, brief: Request) -> Request:
-    """The brief of a mail with its recipient as the writer greets them: neither model
-    reads an address."""
+    """The brief of a mail with its recipient as the writer greets them."""
     if brief.task != "email" or not brief.recipient:
         return brief
     past = (one.text for one in store.written_to(brief.recipient))

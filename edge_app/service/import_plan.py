@@ -116,14 +116,11 @@ def import_noted(
     on_kind: Callable[[str, ImportReport | SourceError], None] | None = None,
 ) -> ImportReport:
     """Import what is asked for, as it was begun if it was broken off before; the store
-    notes it as unfinished until it is done.
+    notes it as unfinished until it is done. Raises StoreError, and SourceError if
+    nothing can be read.
 
     Of `auto`, one kind is imported after the other, and `on_kind` gets the outcome of
     each; `discovery` is looked up if absent. `again` reads unchanged files, too.
-
-    Raises:
-        SourceError: there is nothing at the path, or nothing that says who wrote it.
-        StoreError: it cannot be imported, or another import is running.
     """
     asked = as_begun(store, asked)
     options: dict[str, Any] = {"me": asked.me, "mapping": asked.mapping, "again": again}

@@ -92,8 +92,7 @@ def read_profile(path: Path) -> Profile | None:
 
 
 def keep_profile(path: Path, profile: Profile) -> None:
-    """Write it whole or not at all, readable by its owner alone, and sealed if the
-    store is encrypted."""
+    """Replace the file, sealed if the store is encrypted."""
     body = json.dumps(asdict(profile), indent=1, ensure_ascii=False)
     write_file(path, body.encode(), PROFILE, store_of(path))
 
@@ -133,8 +132,7 @@ class Profiler:
         return self.renew(texts, excluded).text
 
     def renew(self, texts: Searchable, excluded: Collection[int] = ()) -> Profile:
-        """Write it anew; it is not kept if texts are excluded. Raises NoProfileError
-        if no profile may be written."""
+        """Write it anew, and keep it if no text is excluded; raises NoProfileError."""
         if self._summarise is None:
             raise NoProfileError
         self._notice("a profile of your texts is being written, on this device alone")
@@ -151,8 +149,7 @@ class Profiler:
 
 
 def summariser(model: Model, context: TextSlots, stop: threading.Event) -> Summarise:
-    """Writes summaries with a specialist: greedily, and nothing is sent. Raises
-    StoppedError when the person stops."""
+    """Writes summaries with a specialist, greedily; raises StoppedError."""
 
     def summarise(passages: Sequence[Passage]) -> Summary:
         settings = MethodSettings(method="specialist", temperature=0.0)

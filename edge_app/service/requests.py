@@ -46,15 +46,13 @@ class WriteRequest:
     guard: GuardMode | None = None
     """What becomes of what must not leave; None: what the service was set up for."""
     ask: Callable[[HeldBack], MayLeave] | None = field(default=None, compare=False)
-    """Says for `guard` "ask" whether something that was held back may leave; None:
-    nothing may, and a notice says so."""
+    """Answers for the guard "ask"; None: nothing may leave, and a notice says so."""
     weighs: bool = False
     """Whether `Alternatives` events list what the models thought of each token."""
     before: str = ""
     """The text so far: what is written goes on from its end."""
     instead_of: str = ""
-    """The text that it replaces: it ends when as much is said; empty: with the
-    text."""
+    """The text that it replaces, of about that length; empty: none."""
     behind: str = ""
     """How the text goes on behind that; no model reads it."""
     reply_to: int | None = None
@@ -110,5 +108,4 @@ class ServiceConfig:
     allowed: tuple[str, ...] = ()
     """Phrases that the guard lets leave."""
     allow_always: Callable[[str], None] | None = None
-    """Keeps a phrase that the person allows for good; None: it is allowed as long as
-    the service lives."""
+    """Keeps a phrase that may always leave; None: only while the service lives."""

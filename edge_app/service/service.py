@@ -72,8 +72,7 @@ def _source(passage: Passage) -> Source:
 
 
 class WritingService:
-    """Everything that commands and the app ask for; calls may block, and come from any
-    thread."""
+    """What commands and the app ask for; calls may block, and come from any thread."""
 
     def __init__(self, config: ServiceConfig) -> None:
         self._config = config
@@ -96,14 +95,9 @@ class WritingService:
     def prepare(
         self, *, offline: bool = False, stop: threading.Event | None = None
     ) -> str:
-        """Load the specialist and reach or start the server; returns the name of the
-        verifier.
-
-        Raises:
-            ModelError: a model cannot be used.
-            CloudUnreachableError: the server that was started ended.
-            StoppedError: the person stopped, or the service was closed.
-        """
+        """Load the specialist, reach or start the server, and return the verifier's
+        name. Raises ModelError, CloudUnreachableError if the started server ended, and
+        StoppedError if the person stopped or the service was closed."""
         with self._working(), ExitStack() as before_leaving:
             config = self._config
             if self._child is not None and self._child.ended and not offline:
@@ -140,11 +134,7 @@ class WritingService:
         return config.server or "a server on this machine"
 
     def write(self, request: WriteRequest, emit: Emit, stop: threading.Event) -> None:
-        """Write a text; `emit` gets all events, `Finished` last.
-
-        Raises:
-            DecodingError: it cannot be written; nothing is lost.
-        """
+        """Write a text, with its events for `emit`. Raises DecodingError."""
         request, role, history = self._filled_in(request)
         self._check(request, role, history)
         if history == "generalist":  # the server is given the history itself
@@ -336,8 +326,7 @@ class WritingService:
     def _found(
         self, store: Store, request: WriteRequest, profiler: Profiler
     ) -> tuple[WriteRequest, Retrieved]:
-        """The request with all notes and its recipient, and what was found in the
-        history. Raises StoppedError when the person stops."""
+        """The request with notes and recipient, and the texts found for it."""
         if request.reply_to is not None:
             notes = answering.notes_on(store, request.reply_to), request.background
             background = "\n\n".join(part for part in notes if part.strip())
@@ -354,8 +343,7 @@ class WritingService:
         return replace(request, brief=brief, background=beside), retrieved
 
     def _needs_account(self, request: WriteRequest, role: VerifierRole) -> bool:
-        """Whether what leaves is counted in nats: if there is a limit, and if the base
-        is on this device anyway."""
+        """Whether nats are counted: if there is a limit, or the base is here anyway."""
         assert request.privacy is not None
         if request.offline or not (role.uses_generalist and role.uses_specialist):
             return False
@@ -416,8 +404,7 @@ class WritingService:
         return GuardGate(index, vocabulary, mode, may_leave, seed)
 
     def _check(self, request: WriteRequest, role: VerifierRole, history: str) -> None:
-        """Raise InvalidSettingsError for an impossible request, before anything is
-        sent."""
+        """Raise InvalidSettingsError for an impossible request."""
         server, name = self._config.server, role.method.name
         assert request.privacy is not None
         if request.offline:
@@ -560,8 +547,7 @@ class WritingService:
         return self._verifier
 
     def _reach(self) -> None:
-        """Open the connection to the server before the first text needs it; its errors
-        come again there, and are raised then."""
+        """Connect before the first text needs it, which meets the same errors."""
         config = self._config
         with closing(self._ledger()) as ledger, suppress(DecodingError):
             check_token_goes_safely(

@@ -86,8 +86,7 @@ class Tape:
 
 
 class Recorder:
-    """A reader of the event stream that writes a tape as the events come, to a new file
-    that its owner alone can read."""
+    """A reader of the event stream that writes a tape to a new private file."""
 
     def __init__(
         self,
@@ -129,8 +128,7 @@ def new_file(path: Path) -> IO[bytes]:
 
 
 def read_tape(path: Path) -> Tape:
-    """The tape in a file, whoever wrote it; raises TapeError, which names a line with a
-    value of the wrong kind."""
+    """The tape in a file; raises TapeError, which names a line of wrong values."""
     try:
         if path.stat().st_size > _LARGEST:
             raise TapeError(f"{path} is larger than a tape gets ({_LARGEST >> 20} MiB)")
@@ -213,8 +211,7 @@ def _masked(event: Event) -> Event:
 
 
 def _hidden(name: str, value: Any) -> Any:
-    """A field's value masked; numbers that count or measure stay, with two digits
-    behind the point."""
+    """A field's value masked; numbers stay, with two digits behind the point."""
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, str):

@@ -39,8 +39,7 @@ _PIECE = 128
 
 @dataclass(frozen=True, slots=True)
 class TextJob:
-    """A text that a specialist writes; `emit` gets all events, and `method` is that of
-    the request's settings."""
+    """A text that a specialist writes; `method` is that of the request's settings."""
 
     model: Model
     context: TextSlots
@@ -73,8 +72,7 @@ class TextJob:
             read_text(engine, token_ids[:read])
 
     def run(self, verifier: Verifier, passages: Sequence[Passage]) -> FinishReason:
-        """Write the text and return why it ended; raises DecodingError if it cannot be
-        written."""
+        """Write the text and return why it ended; raises DecodingError."""
         request, settings = self.request, self.request.settings
         vocabulary = self.model.vocabulary
         self.context.stop = self.stop

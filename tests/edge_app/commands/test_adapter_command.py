@@ -2,7 +2,6 @@
 
 import json
 import re
-import signal
 import subprocess
 import sys
 import threading
@@ -197,12 +196,11 @@ def own_texts(run, tmp_path):
     """Ten texts of one voice."""
     pytest.importorskip("peft")
     rng = Random(0)
-    texts = [
-        f"Hullo Ana, {' '.join(rng.choices(WORDS, k=12))}. "
-        "Cider first, then the floral mustard. Oak and tide, Tess"
-        for _ in range(10)
-    ]
-    rows = ({"text": t, "title": f"news {n}"} for n, t in enumerate(texts))
+    text = "Hullo Ana, {}. Cider first, then the floral mustard. Oak and tide, Tess"
+    rows = (
+        {"text": text.format(" ".join(rng.choices(WORDS, k=12))), "title": f"news {n}"}
+        for n in range(10)
+    )
     path = tmp_path / "own.jsonl"
     path.write_text("\n".join(map(json.dumps, rows)))
     assert run("import", "jsonl", path).exit_code == 0
@@ -222,14 +220,12 @@ def test_an_adapter_learns_from_ones_own_texts(run, own_texts, monkeypatch):
     scores = named("mine").about.scores
     assert list(scores) == ["request", "passages"]
     for score in scores.values():
-        assert score.after < score.before
-        assert score.high < 0
-    assert len(re.findall(r"nats a token before", done.stdout)) == 2
+        assert (score.after < score.before, score.high < 0) == (True, True)
+    assert done.stdout.count("nats a token before") == 2
     assert not named("mine").checkpoint.exists()
     assert run(*ALONE, "--lora", "mine", "news").exit_code == 0
     again = run(*TRAIN)
-    assert again.exit_code == 1
-    assert "--fresh trains it anew" in again.stderr
+    assert (again.exit_code, "--fresh trains it anew" in again.stderr) == (1, True)
     few = "--queries", "6", "--strength", "1"
     evaluated = run("lab", "evaluate", "--lora", "mine", *few)
     assert "the adapter mine was trained on 4 of these 6 texts" in evaluated.stderr
@@ -239,39 +235,33 @@ def test_an_adapter_learns_from_ones_own_texts(run, own_texts, monkeypatch):
 def test_a_killed_training_goes_on_and_gives_the_same(run, own_texts, home):
     """SIGKILL in the middle; no text lies in what is kept meanwhile. Other settings do
     not go on with it."""
+    import torch
+
     program = (
         "import edge_app.adapters.training as t; t._SAVED_EVERY = 0.0\n"
         "from edge_app.cli import main; main()"
     )
     words = [*TRAIN, "--passes", "3"]
-    child = subprocess.Popen(
-        [sys.executable, "-c", program, *words],
-        cwd=ROOT,
-        stderr=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-    )
-    import torch
-
-    path = named("mine").checkpoint
+    null, path = subprocess.DEVNULL, named("mine").checkpoint
+    command = [sys.executable, "-c", program, *words]
+    child = subprocess.Popen(command, cwd=ROOT, stderr=null, stdout=null)
 
     def steps():
         assert child.poll() is None
-        if not path.exists():
-            return 0
-        return torch.load(path, weights_only=True)["step"]
+        there = path.exists()
+        return torch.load(path, weights_only=True)["step"] if there else 0
 
     try:
         wait_until(lambda: steps() >= 3)
     finally:
-        child.send_signal(signal.SIGKILL)
+        child.kill()
         child.wait()
     assert not named("mine").usable
     kept = b"".join(one.read_bytes() for one in named("mine").folder.iterdir())
     assert b"mustard" not in kept
     assert "is not finished" in run(*ALONE, "--lora", "mine", "x").stderr
     other = run(*words, "--rank", "4")
-    assert other.exit_code == 1
-    assert "--fresh begins anew" in other.stderr
+    assert (other.exit_code, "--fresh begins anew" in other.stderr) == (1, True)
     done = run(*words)
     assert done.exit_code == 0, done.stderr
     assert re.search(r"goes on after step \d+ of 6", done.stderr)

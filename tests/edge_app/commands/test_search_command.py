@@ -48,7 +48,6 @@ def test_each_score_is_explained(run, filled):
     lines = run("search", "--explain", "--to", "Anna", "boat ready").stdout.splitlines()
     score = float(lines[0].split()[0])
     parts = lines[2].strip().split(" + ")
-
     assert parts[0].startswith("words ")
     assert "ready " in parts[0]
     assert parts[-1].startswith("same recipient ")
@@ -60,12 +59,10 @@ def test_each_score_is_explained(run, filled):
 def test_what_others_wrote_is_found_apart(run, filled):
     """Never among own texts; with who sent it."""
     assert not any("Carla" in text for text in texts(run("search", "--json", "boat")))
-
     result = run("search", "--received", "boat")
     assert "Shall we invite Carla" in result.stdout
     assert "from anna@example.org" in result.stdout
     assert "sail on Friday" not in result.stdout
-
     wrong = run("search", "--received", "--to", "Anna", "boat")
     assert wrong.exit_code == 2
     assert "use --person" in wrong.stderr

@@ -44,7 +44,6 @@ def test_forget_shows_first_and_does_it_when_told(run, texts):
     assert "1 text would be forgotten for good; --yes does it" in shown.stderr
     assert shown.exit_code == 1
     assert held() == [1]
-
     done = run("forget", "--words", "balloon", "--yes")
     assert done.stdout.startswith("forgot 1; store.db holds the texts that stay and no")
     assert held() == []

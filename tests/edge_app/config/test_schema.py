@@ -52,7 +52,6 @@ def test_a_secret_is_never_shown(tmp_path, monkeypatch):
     path = tmp_path / "settings.toml"
     path.write_text('token = "geheim"\n')
     monkeypatch.setenv("SPECSTEER_TOKEN", "other")
-
     (token,) = [one for one in list_settings(path) if one.name == "token"]
     assert token.said_by == "environment"
     assert token.shown() == "(set)"

@@ -57,7 +57,6 @@ def test_another_version_reads_on_inside_the_open_session(config, connections, r
         ("open", "PUT", "/v1/sessions/session-1"),
     ]
     assert connection.asked == begun
-
     alone = WritingService(config)
     assert tokens_of(write(alone, 2)) == tokens_of(second) != tokens_of(first)
     alone.close()

@@ -31,7 +31,6 @@ def test_a_word_is_said_where_the_model_writes_another():
     ours = locate("specialist")
     german = "Danke Ana für die Fotos und sag, dass ich am Wochenende komme."
     english = "Thank Ana for the photos and say yes to the weekend."
-
     assert "request seems to be in German: the small model writes English" in (
         word_on_languages(ours, german, [])
     )

@@ -45,10 +45,6 @@ def write(service, read, request=REQUEST):
     return tokens, before[0]
 
 
-def read_ahead(service, request=REQUEST, stop=None):
-    service.read_ahead(request, stop or threading.Event())
-
-
 def test_a_text_that_was_read_ahead_begins_at_once(config, service, connections, read):
     """It is the text that it would have been, no server heard of it before, and the
     ledger holds nothing of it."""
@@ -57,10 +53,9 @@ def test_a_text_that_was_read_ahead_begins_at_once(config, service, connections,
     undisturbed.close()
     connections.clear()
     config.ledger.unlink()
-
     service.prepare(offline=True)
     read.clear()
-    read_ahead(service)
+    service.read_ahead(REQUEST, threading.Event())
     assert sum(read) >= alone - 1 > 2 * _PIECE
     assert max(read) <= _PIECE
     assert not connections
@@ -85,24 +80,22 @@ def test_stopped_in_the_middle_it_keeps_what_was_read(
     with monkeypatch.context() as patched:
         patched.setattr(LlamaContext, "evaluate", stopping)
         with pytest.raises(StoppedError):
-            read_ahead(service, stop=stop)
+            service.read_ahead(REQUEST, stop)
     assert service._context.position(0) == _PIECE
     read.clear()
-    read_ahead(service)
+    service.read_ahead(REQUEST, threading.Event())
     assert service._context.position(0) == _PIECE + sum(read) > 2 * _PIECE
     _, before = write(service, read)
     assert before <= 2
 
 
-@pytest.mark.parametrize(
-    "method", ["generalist", "generalist_with_history", "specialist_without_history"]
-)
-def test_nothing_is_read_for_a_method_that_needs_no_history(service, read, method):
+def test_nothing_is_read_for_a_method_that_needs_no_history(service, read):
     service.prepare(offline=True)
     read.clear()
-    settings = replace(SETTINGS, method=method)
-    read_ahead(service, replace(REQUEST, settings=settings))
-    assert not read
+    for name in ("generalist", "generalist_with_history", "specialist_without_history"):
+        request = replace(REQUEST, settings=replace(SETTINGS, method=name))
+        service.read_ahead(request, threading.Event())
+        assert not read
 
 
 def test_no_profile_is_written_ahead(config, service, read):
@@ -110,15 +103,11 @@ def test_no_profile_is_written_ahead(config, service, read):
     request = replace(REQUEST, personalisation="profile")
     service.prepare(offline=True)
     read.clear()
-    read_ahead(service, request)
+    service.read_ahead(request, threading.Event())
     path = profile_path(config.store)
     assert not read
     assert not path.exists()
-    keep_profile(
-        path,
-        Profile(
-            "Tess is brief.", (1,), 1, str(config.specialist), "2026-01-01T00:00:00"
-        ),
-    )
-    read_ahead(service, request)
+    by, when = str(config.specialist), "2026-01-01T00:00:00"
+    keep_profile(path, Profile("Tess is brief.", (1,), 1, by, when))
+    service.read_ahead(request, threading.Event())
     assert read

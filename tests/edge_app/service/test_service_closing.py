@@ -47,7 +47,6 @@ def test_a_service_is_closed_while_its_model_is_held(busy):
     service.close()
     assert not outcomes
     assert child.ended
-
     gate.set()
     thread.join()
     (outcome,) = outcomes
