@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -17,6 +16,7 @@ from edge_app.service.import_plan import (
     AUTO,
     import_noted,
     joined,
+    of_kind,
     plan,
     planned,
     unread,
@@ -25,7 +25,7 @@ from models.command_line import Command, ask_secret, confirm
 from personal_store import ImportReport, Store, discovery, importers
 from personal_store.discovery import Discovery, discover, discover_in, may_hold_text
 from personal_store.errors import SourceError
-from personal_store.files import Selection, Source, everything, only, opened
+from personal_store.files import Source, everything, opened
 from personal_store.import_runs import Unfinished, dismiss, unfinished
 from personal_store.importers import TalkImporter, imap
 from personal_store.importing import import_source
@@ -146,12 +146,11 @@ def _import(
     asked: Unfinished,
     discovery: Discovery | None = None,
     *,
-    again: bool,
+    again: bool = False,
     reports: list[ImportReport] | None = None,
 ) -> ImportReport:
-    """Import behind a bar and show what came of it. Each report is added to `reports`
-    before it is shown, so that a stop counts it."""
-    reports = [] if reports is None else reports
+    """Import behind a bar and show what came of it. Each report of a discovery is added
+    to `reports` before it is shown, so that a stop counts it."""
     with Progress(in_bytes=True) as progress:
 
         def on_kind(kind: str, outcome: ImportReport | SourceError) -> None:
@@ -159,7 +158,8 @@ def _import(
             if isinstance(outcome, SourceError):
                 note(f"{kind}: {one_line(str(outcome))}")
                 return
-            reports.append(outcome)
+            if reports is not None:
+                reports.append(outcome)
             note(f"{kind}: {outcome.summary()}")
             show_report(outcome, indent="  ")
 
@@ -169,8 +169,7 @@ def _import(
             discovery=discovery,
             on_kind=on_kind,
         )
-    if asked.kind != AUTO:
-        reports.append(report)
+    if discovery is None:
         show_report(report)
     return report
 
@@ -231,7 +230,7 @@ def _go_on(store: Store, *, agreed: bool) -> None:
         elif asked.kind == AUTO:
             _import_everything(store, asked.path, asked, agreed=True)
         else:
-            click.echo(_import(store, asked, again=False).summary())
+            click.echo(_import(store, asked).summary())
 
 
 def _import_sent_folder(
@@ -282,7 +281,8 @@ def _watch(store: Store, path: Path, asked: Unfinished, *, again: bool) -> None:
     note(f"watching {path}; Ctrl-C ends it")
     try:
         while (files := _next(rounds)) is not None:
-            _import_changed(store, path, files, asked, reports, again=again)
+            found = _changed(path, files, asked)
+            _import(store, asked, found, again=again, reports=reports)
     finally:
         click.echo(joined(reports).summary())
 
@@ -294,35 +294,23 @@ def _next(rounds: Iterator[list[Source]]) -> list[Source] | None:
         return None
 
 
-def _import_changed(
-    store: Store,
-    path: Path,
-    files: list[Source],
-    asked: Unfinished,
-    reports: list[ImportReport],
-    *,
-    again: bool,
-) -> None:
-    changed = list(opened(files, may_hold_text))
-    if asked.kind == AUTO:
-        # What has not changed shows in whose export the changed files lie.
-        beside = everything(path, may_hold_text) if asked.mine else []
-        found = discover_in(path, changed, mine=asked.mine, beside=beside)
-        for line in unread(found):
-            note(one_line(line))
-        _import(store, asked, found, again=again, reports=reports)
-        return
-    # Of a folder, only what has changed is shown to the importer.
-    selection = None if path.is_file() else Selection(changed)
-    with nullcontext() if selection is None else only(selection):
+def _changed(path: Path, files: list[Source], asked: Unfinished) -> Discovery:
+    """What is to be read of files that have changed."""
+    if asked.kind != AUTO:
         try:
-            report = _import(store, asked, again=again, reports=reports)
-            note(report.summary())
+            return of_kind(asked.kind, path, {file.path for file in files})
         except SourceError as error:
-            if selection is None:
+            if path.is_file():
                 raise
-            if selection.picked:  # else nothing of this kind has changed
-                note(one_line(str(error)))
+            note(one_line(str(error)))
+            return Discovery(())
+    # What has not changed shows in whose export the changed files lie.
+    beside = everything(path, may_hold_text) if asked.mine else []
+    changed = list(opened(files, may_hold_text))
+    found = discover_in(path, changed, mine=asked.mine, beside=beside)
+    for line in unread(found):
+        note(one_line(line))
+    return found
 
 
 def show_report(report: ImportReport, indent: str = "") -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
@@ -46,17 +46,26 @@ def look(
     """The plan of an import of this kind; nothing is written. `me` are the addresses
     that the person gave, `known` those in the store. Raises SourceError if there is
     nothing of this kind, and StoreError or OSError if it cannot be read."""
-    if kind == AUTO:
-        discovery = discover(path)
-        if not discovery.found:
-            problem = f"nothing in {path} says by itself what it is: choose its kind"
-            return Plan(tuple(plan(discovery)), problem)
-    else:
-        sources = tuple(importers.load(kind).sources(path))
-        files = len({source.path for source in sources})
-        size = sum(source.size for source in sources)
-        discovery = Discovery((Found(kind, sources, files, size),))
+    if kind != AUTO:
+        return planned(of_kind(kind, path), me, known)
+    discovery = discover(path)
+    if not discovery.found:
+        problem = f"nothing in {path} says by itself what it is: choose its kind"
+        return Plan(tuple(plan(discovery)), problem)
     return planned(discovery, me, known)
+
+
+def of_kind(kind: str, path: Path, only: Collection[Path] = ()) -> Discovery:
+    """What an importer reads behind a path, if given of `only` these files; raises
+    SourceError if there is nothing of this kind."""
+    sources = tuple(
+        source
+        for source in importers.load(kind).sources(path)
+        if not only or source.path in only
+    )
+    files = len({source.path for source in sources})
+    size = sum(source.size for source in sources)
+    return Discovery((Found(kind, sources, files, size),) if sources else ())
 
 
 def planned(
@@ -120,12 +129,12 @@ def import_noted(
     nothing can be read.
 
     Of `auto`, one kind is imported after the other, and `on_kind` gets the outcome of
-    each; `discovery` is looked up if absent. `again` reads unchanged files, too.
+    each, as of any `discovery` that is given. `again` reads unchanged files, too.
     """
     asked = as_begun(store, asked)
     options: dict[str, Any] = {"me": asked.me, "mapping": asked.mapping, "again": again}
     with noted(store, asked, progress) as advance:
-        if asked.kind != AUTO:
+        if asked.kind != AUTO and discovery is None:
             return import_source(
                 store, asked.kind, asked.path, progress=advance, **options
             )

@@ -1,0 +1,202 @@
+"""Texts of one service: what is read ahead, another version inside the open session,
+and a service that is closed while it is busy. The specialist and its store are real,
+the server is scripted; the server's half is told from its own tests."""
+
+import threading
+from dataclasses import replace
+
+import pytest
+
+from decoding_core.errors import DecodingError, StoppedError
+from decoding_core.settings import MethodSettings
+from edge_app.decoding.events import Drafted, Finished, Notice, Sent, Settled
+from edge_app.privacy.ledger import read_ledger
+from edge_app.service.profiles import Profile, keep_profile, profile_path
+from edge_app.service.requests import WriteRequest
+from edge_app.service.service import WritingService
+from edge_app.service.text_job import _PIECE
+from models.engines.llama_cpp import LlamaContext, LlamaModel
+from models.prompts import Request
+from tests.edge_app.service.scripted import HANGING_UP
+
+BRIEF = Request("Thank Ana for the photos of the pier. " * 20, recipient="Ana")
+SETTINGS = MethodSettings(temperature=0.8, seed=1, threshold=0.3)
+REQUEST = WriteRequest(BRIEF, settings=SETTINGS, max_tokens=12)
+
+
+@pytest.fixture
+def service(config):
+    service = WritingService(config)
+    yield service
+    service.close()
+
+
+def write(service, read, seed=1):
+    """The tokens of a text, how many the model read before it drafted, and what was
+    sent."""
+    read.clear()
+    events, before = [], []
+
+    def emit(event):
+        if isinstance(event, Drafted) and not before:
+            before.append(sum(read))
+        events.append(event)
+
+    settings = replace(SETTINGS, seed=seed)
+    service.write(replace(REQUEST, settings=settings), emit, threading.Event())
+    assert isinstance(events[-1], Finished)
+    assert not [event for event in events if isinstance(event, Notice)]
+    tokens = [t.id for e in events if isinstance(e, Settled) for t in e.tokens]
+    return tokens, before[0], [event for event in events if isinstance(event, Sent)]
+
+
+def read_ahead(service, request=REQUEST, stop=None):
+    service.read_ahead(request, stop or threading.Event())
+
+
+def test_a_text_that_was_read_ahead_begins_at_once(config, service, connections, read):
+    """It is the text that it would have been, no server heard of it before, and the
+    ledger holds nothing of it."""
+    undisturbed = WritingService(config)
+    tokens, alone, _ = write(undisturbed, read)
+    undisturbed.close()
+    connections.clear()
+    config.ledger.unlink()
+    service.prepare(offline=True)
+    read.clear()
+    read_ahead(service)
+    assert sum(read) >= alone - 1 > 2 * _PIECE
+    assert max(read) <= _PIECE
+    assert not connections
+    assert not list(read_ledger(config.ledger))
+    again, before, _ = write(service, read)
+    assert (again, before <= 2) == (tokens, True)
+
+
+def test_stopped_in_the_middle_it_keeps_what_was_read(
+    service, connections, read, monkeypatch
+):
+    """And goes on from there."""
+    service.prepare(offline=True)
+    stop, evaluate = threading.Event(), LlamaContext.evaluate
+
+    def stopping(self, readings):
+        result = evaluate(self, readings)
+        stop.set()
+        return result
+
+    with monkeypatch.context() as patched:
+        patched.setattr(LlamaContext, "evaluate", stopping)
+        with pytest.raises(StoppedError):
+            read_ahead(service, stop=stop)
+    assert service._context.position(0) == _PIECE
+    read.clear()
+    read_ahead(service)
+    assert service._context.position(0) == _PIECE + sum(read) > 2 * _PIECE
+    assert write(service, read)[1] <= 2
+
+
+def test_nothing_is_read_for_a_method_that_needs_no_history(service, read):
+    service.prepare(offline=True)
+    read.clear()
+    for name in ("generalist", "generalist_with_history", "specialist_without_history"):
+        read_ahead(service, replace(REQUEST, settings=replace(SETTINGS, method=name)))
+        assert not read
+
+
+def test_no_profile_is_written_ahead(config, service, read):
+    """One that is there is read, with all else."""
+    request = replace(REQUEST, personalisation="profile")
+    service.prepare(offline=True)
+    read.clear()
+    read_ahead(service, request)
+    path = profile_path(config.store)
+    assert not read
+    assert not path.exists()
+    by, when = str(config.specialist), "2026-01-01T00:00:00"
+    keep_profile(path, Profile("Tess is brief.", (1,), 1, by, when))
+    read_ahead(service, request)
+    assert read
+
+
+def test_another_version_reads_on_inside_the_open_session(
+    config, service, connections, read
+):
+    """Fewer than 32 tokens before its first draft; and it is the text that it would be
+    in a session of its own."""
+    first, before, _ = write(service, read, 1)
+    assert before > 100
+    second, before, _ = write(service, read, 2)
+    assert before < 32
+    service.close()
+    (connection,) = connections
+    assert connection.asked == [
+        ("hello", "GET", "/healthz"),
+        ("open", "POST", "/v1/sessions"),
+        ("open", "PUT", "/v1/sessions/session-1"),
+    ]
+    alone = WritingService(config)
+    assert write(alone, read, 2)[0] == second != first
+    alone.close()
+
+
+def test_a_session_that_was_forgotten_between_two_texts_is_opened_anew(
+    service, connections, read
+):
+    """The server may forget it; the person is told nothing."""
+    write(service, read, 1)
+    connections[0].sessions.clear()
+    write(service, read, 2)
+    service.close()
+    methods = [method for _, method, _ in connections[0].asked]
+    assert methods == ["GET", "POST", "PUT", "POST"]
+
+
+def test_the_session_ends_when_the_service_closes(config, service, connections, read):
+    """By closing the stream in order, with no DELETE; the ledger holds those bytes
+    too, after all of the texts."""
+    told = [event.what for seed in (1, 2) for event in write(service, read, seed)[2]]
+    assert "end" not in told
+    service.close()
+    entries = list(read_ledger(config.ledger))
+    assert [entry.what for entry in entries] == [*told, "end"]
+    assert entries[-1].size == HANGING_UP
+    assert {what for what, *_ in connections[0].asked} == {"hello", "open"}
+
+
+def test_a_service_is_closed_while_its_model_is_held(config, monkeypatch):
+    """The child is gone at once; the held thread gives up and frees when it can. A
+    closed service begins nothing."""
+    loading, gate, outcomes = threading.Event(), threading.Event(), []
+    load = LlamaModel.__init__
+
+    def held(self, *arguments):
+        loading.set()
+        gate.wait()
+        load(self, *arguments)
+
+    def prepare():
+        try:
+            outcomes.append(service.prepare())
+        except DecodingError as error:
+            outcomes.append(error)
+
+    monkeypatch.setattr(LlamaModel, "__init__", held)
+    service = WritingService(replace(config, server=""))
+    thread = threading.Thread(target=prepare)
+    thread.start()
+    try:
+        loading.wait()
+        child = service._child
+        service.close()
+        assert not outcomes
+        assert child.ended
+    finally:
+        gate.set()
+        thread.join()
+    (outcome,) = outcomes
+    assert isinstance(outcome, StoppedError)
+    assert service._model is None
+    with pytest.raises(StoppedError):
+        service.prepare()
+    assert service._child is None
