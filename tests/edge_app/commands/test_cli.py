@@ -1,17 +1,94 @@
-"""One sentence and a sensible exit status for all that can be foreseen."""
+"""The process `specsteer`: its streams, imports and exit status, one sentence for all
+that can be foreseen, and commands that other packages add."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
+from importlib.metadata import EntryPoint, EntryPoints
+from pathlib import Path
 from types import SimpleNamespace
 
+import click
 import pytest
 
 from decoding_core.errors import CloudUnreachableError
+from edge_app import cli as installed
 from edge_app.privacy.ledger import check_room
 from models.folders import state_folder
 from personal_store import Store
+from tests.waiting import PATIENCE
+
+ASK = """
+import json, sys
+from edge_app.cli import cli
+for arguments in (["--help"], ["sent"], ["status"], ["search", "x"]):
+    cli.main(arguments, prog_name="specsteer", standalone_mode=False)
+heavy = ("textual", "llama_cpp", "fastapi", "torch", "httpx")
+print(json.dumps([name for name in heavy if name in sys.modules]))
+"""
+
+
+def specsteer(command, **environment):
+    """Run a shell command in which `specsteer` is ours."""
+    line = command.replace("specsteer", f"{sys.executable} -m edge_app.cli")
+    return subprocess.run(
+        ["bash", "-c", line],
+        capture_output=True,
+        env={**os.environ, **environment},
+        timeout=PATIENCE,
+        check=False,
+    )
+
+
+def test_quick_commands_load_no_screen_and_no_model():
+    """`--help`, `sent`, `status` and `search` stay quick."""
+    done = subprocess.run(
+        [sys.executable, "-c", ASK], capture_output=True, text=True, check=True
+    )
+    assert json.loads(done.stdout.splitlines()[-1]) == []
+
+
+def test_closed_streams_are_no_traceback():
+    """Nor is anything else opened in their place."""
+    done = specsteer("specsteer status <&- >&- 2>&-; specsteer sent <&- 2>&-")
+    assert (done.stdout, done.stderr, done.returncode) == (b"", b"", 0)
+
+
+@pytest.mark.parametrize(
+    ("command", "stderr", "status"),
+    [
+        # Python does not add a sentence of its own at the end.
+        ("specsteer status > /dev/full", "Error: no space left on device\n", 1),
+        ("specsteer --help | true; exit ${PIPESTATUS[0]}", "", None),
+        # What was not agreed to is said by the status alone.
+        (
+            "touch $SPECSTEER_HOME/ledger.jsonl; specsteer purge < /dev/null",
+            "Nothing is deleted yet: add --yes to delete it.\n",
+            1,
+        ),
+    ],
+    ids=["full disk", "reader leaves", "not agreed"],
+)
+def test_it_ends_without_a_traceback(command, stderr, status):
+    if "/dev/full" in command and not Path("/dev/full").exists():
+        pytest.skip("no /dev/full here")
+    done = specsteer(command)
+    assert done.stderr.decode() == stderr
+    assert done.returncode in ((0, 1) if status is None else (status,))
+
+
+def test_a_terminal_of_another_age():
+    """What Latin-1 cannot show becomes a question mark."""
+    done = specsteer(
+        "specsteer search --sample lighthouse --limit 100 --json >/dev/null && "
+        "specsteer status",
+        PYTHONIOENCODING="latin-1",
+        SPECSTEER_HOME=os.environ["SPECSTEER_HOME"] + "/日本",
+    )
+    assert done.stderr == b""
+    assert b"/??\n" in done.stdout
 
 
 def sentence(result):
@@ -167,3 +244,70 @@ def test_nothing_is_sent_that_cannot_be_noted(home, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda _: full)
     with pytest.raises(CloudUnreachableError, match="the disk is full"):
         check_room(home / "ledger.jsonl")
+
+
+@click.command("hello")
+def hello() -> None:
+    """Say hello."""
+    click.echo("hello")
+
+
+@pytest.fixture
+def adding(monkeypatch):
+    """Has packages add these entry points."""
+
+    def add(group=installed.COMMANDS, **values):
+        found = EntryPoints(
+            EntryPoint(name, value, group) for name, value in values.items()
+        )
+        asked = []
+
+        def entry_points(**wanted):
+            asked.append(wanted)
+            return found.select(**wanted)
+
+        monkeypatch.setattr(installed, "entry_points", entry_points)
+        return asked
+
+    return add
+
+
+@pytest.mark.parametrize(("group", "above"), [("COMMANDS", ()), ("LAB", ("lab",))])
+def test_an_added_command_is_found(run, adding, group, above):
+    """By its name, and in the help; one of the lab is unknown above it."""
+    adding(getattr(installed, group), hello=f"{__name__}:hello")
+    assert run(*above, "hello").stdout == "hello\n"
+    assert "Say hello." in run(*above, "--help").stdout
+    assert run("hello").exit_code == (2 if above else 0)
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ("no_such_module:x", "ModuleNotFoundError: No module named 'no_such_module'"),
+        (f"{__name__}:gone", "AttributeError"),
+        ("json:dumps", "json:dumps is no command"),
+        ("raises_on_import:x", "ZeroDivisionError"),
+    ],
+)
+def test_a_broken_command_is_a_sentence(
+    run, adding, value, reason, tmp_path, monkeypatch
+):
+    """With whatever options it is called; the help goes on working."""
+    (tmp_path / "raises_on_import.py").write_text("1 / 0")
+    monkeypatch.syspath_prepend(tmp_path)
+    adding(broken=value)
+    result = run("broken", "deeper", "--with", "options", "--help")
+    assert result.exit_code == 1
+    assert "the command 'broken'" in result.stderr
+    assert reason in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert "(cannot be loaded)" in run("--help").stdout
+    sys.modules.pop("raises_on_import", None)
+
+
+def test_our_own_commands_ask_for_no_others(run, adding):
+    """Nor can another package stand in for one."""
+    asked = adding(status=f"{__name__}:hello")
+    assert "hello" not in run("status").stdout
+    assert asked == []

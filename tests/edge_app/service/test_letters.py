@@ -1,7 +1,12 @@
-"""Whom an answer goes to, how it greets them, and what is read of their letter."""
+"""Whom an answer goes to, how it greets them, what is read of their letter, and texts
+that go on from what stands, with the real specialist on this device alone."""
+
+import threading
+from dataclasses import replace
 
 import pytest
 
+from edge_app.decoding.events import Given, Settled
 from edge_app.retrieval.naming import parted
 from edge_app.service.answering import (
     addressed_brief,
@@ -11,6 +16,8 @@ from edge_app.service.answering import (
     notes_on,
     received,
 )
+from edge_app.service.requests import WriteRequest
+from edge_app.service.service import WritingService
 from edge_app.tui.letters import address
 from models.never_drawn import opens_header
 from models.prompts import Request
@@ -22,6 +29,14 @@ WORK = "sam@work.example"
 INES = '"Carr, Ines (Mill Lane)" <ines.carr@mill.example>'
 FORGED = '"anna@example.org" <mallory@evil.example>'
 JUERGEN = "=?utf-8?q?Dr=2E_J=C3=BCrgen_Vogt?= <vogt@clinic.example>"
+
+
+def filled(path, mails, *own):
+    """A store at a path with these mails."""
+    path.with_suffix(".mbox").write_bytes(mailbox(mails))
+    store = Store.open(path)
+    import_source(store, "mbox", path.with_suffix(".mbox"), me=own)
+    return store
 
 
 @pytest.fixture
@@ -36,10 +51,7 @@ def store(tmp_path):
         message("The office is closed.", sender="info@council.example", number=6),
         message("I sent this from work today.", sender=WORK, number=7),
     ]
-    path = tmp_path / "letters.mbox"
-    path.write_bytes(mailbox(mails))
-    with Store.open(tmp_path / "store.db") as store:
-        import_source(store, "mbox", path, me=[ME, WORK])
+    with filled(tmp_path / "store.db", mails, ME, WORK) as store:
         yield store
 
 
@@ -116,12 +128,10 @@ def test_an_answer_comes_from_the_address_that_was_written_to(store):
 )
 def test_an_answer_goes_where_the_mail_asks_for_it(tmp_path, header, recipient, name):
     """Reply-To is honoured if it is an address, and shown beside the sender."""
-    path = tmp_path / "letters.mbox"
     sender = "Ines Carr <ines.carr@mill.example>"
     asks = message("Shall we meet at nine?", sender=sender, to=ME, headers=header)
-    path.write_bytes(mailbox([message("Tea is ready.", number=1), asks]))
-    with Store.open(tmp_path / "store.db") as store:
-        import_source(store, "mbox", path, me=[ME])
+    mails = [message("Tea is ready.", number=1), asks]
+    with filled(tmp_path / "asks.db", mails, ME) as store:
         letter = one(store, "nine")
         brief = addressed_brief(store, Request("Yes."), letter.record_id)
         assert brief.recipient == recipient
@@ -136,3 +146,68 @@ def test_an_answer_goes_where_the_mail_asks_for_it(tmp_path, header, recipient, 
     with Store.open(tmp_path / "other.db") as other:
         import_source(other, "jsonl", lines)
         assert one(other, "nine").answer_to == letter.answer_to
+
+
+ASKED = WriteRequest(
+    Request("Thank Ana for the photos.", recipient="Ana"), max_tokens=40, offline=True
+)
+
+
+@pytest.fixture
+def service(config, tmp_path):
+    """A store with a thread of three mails and one beside it."""
+    anna, answer = "Anna <anna@example.org>", "References: <1@example.com>"
+    hers = {"sender": anna, "to": ME}
+    mails = [
+        message("Shall we meet at the harbour on Monday?", number=1, **hers),
+        message("Yes, gladly, and I bring the lamp.", number=2, headers=answer),
+        message("Then at nine, by the boats.", number=3, headers=answer, **hers),
+        message("The tea was cold and good.", number=4),
+    ]
+    config = replace(config, store=tmp_path / "mail.db", server="")
+    filled(config.store, mails, ME).close()
+    service = WritingService(config)
+    yield service
+    service.close()
+
+
+def written(service, request):
+    events = []
+    service.write(request, events.append, threading.Event())
+    tokens = [t for e in events if isinstance(e, Settled) for t in e.tokens]
+    return [token.text for token in tokens], events
+
+
+def test_a_text_goes_on_and_a_sentence_of_it_is_written_anew(service):
+    """It goes on from all that stands; a stretch ends with its sentence."""
+    whole, _ = written(service, ASKED)
+    text = "".join(whole)
+    before = text[: text.index(" ", len(text) // 2)]
+    rest, events = written(service, replace(ASKED, before=before))
+    assert "".join(rest).strip()
+    (given,) = (event for event in events if isinstance(event, Given))
+    assert "".join(piece for _, piece in given.texts) == before
+    stretch = replace(
+        ASKED, before="Dear Ana,\n\n", instead_of="It is late.", behind=" I"
+    )
+    short, events = written(service, stretch)
+    assert "".join(short).rstrip().count(".") <= 1
+    assert len(short) <= len(whole)
+
+
+def test_a_thread_is_found_and_read_as_private_notes(service):
+    (found,) = service.search_received("nine boats")
+    assert found.title.startswith("email from Anna <anna@example.org>, 2024")
+    assert [one.excerpt for one in service.search_received("ANNA")] == [
+        one.excerpt for one in service.search_received("")
+    ]
+    assert len(service.search_received("anna@example")) == 2
+    assert service.search_received("nobody of that name") == []
+    thread = service.thread(found.record_id)
+    assert [one.excerpt.split()[0] for one in thread] == ["Shall", "Yes,", "Then"]
+    with Store.open(service._config.store) as store:
+        notes = notes_on(store, found.record_id)
+        assert notes.index("Shall we meet") < notes.index("You wrote before:\nYes")
+        assert notes.endswith("Then at nine, by the boats.")
+        assert notes_on(store, 999) == ""
+        assert store.thread(999) == []
