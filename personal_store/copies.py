@@ -63,7 +63,7 @@ def renew_backup(db: Database, path: Path) -> None:
 
 
 def made_at(path: Path) -> datetime | None:
-    """When the backup of a store was made; None if there is none."""
+    """When the backup of a store was made; None without a backup."""
     try:
         seconds = backup_path(path).stat().st_mtime
     except FileNotFoundError:

@@ -23,7 +23,7 @@ _known: dict[str, str] = {}
 
 
 def cipher() -> Any:
-    """The SQLCipher library; raises StoreError where the extra is not installed."""
+    """The SQLCipher library; raises StoreError if the extra is missing."""
     try:
         library = importlib.import_module("sqlcipher3.dbapi2")
     except ImportError as error:

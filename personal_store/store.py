@@ -159,12 +159,12 @@ class Store:
         return self._index().matching(tokens(query))
 
     def passage(self, record_id: int) -> Passage | None:
-        """One own text, whole; None if there is none with this id."""
+        """One own text, whole; None for another id."""
         passages = self._passages([Hit(record_id)])
         return passages[0] if passages else None
 
     def received(self, record_id: int) -> Passage | None:
-        """One text by somebody else, whole; None if there is none with this id."""
+        """One text by somebody else, whole; None for another id."""
         clean_all_waiting(self.db, [record_id])
         passages = self._passages([Hit(record_id)], _RECEIVED)
         return passages[0] if passages else None
@@ -263,7 +263,7 @@ class Store:
 
     def own_address(self, answered: int | None = None) -> str:
         """The owner's address to write a mail from: that to which a received mail went,
-        else that of the newest own mail; empty if there is none."""
+        else that of the newest own mail; empty without either."""
         row = self.db.execute(
             f"""SELECT address FROM identity JOIN record ON
                     (record.id = ? AND address = recipient_address)

@@ -119,8 +119,8 @@ def as_lines(db: Database) -> Iterator[bytes]:
         del fields["id"]
         fields["author"] = Author(fields["author"]).name.lower()
         fields["labels"] = json.loads(fields["labels"])
-        fields["trimmed"] = bool(fields["trimmed"])
-        fields["excluded"] = bool(fields["excluded"])
+        for name in ("trimmed", "excluded"):
+            fields[name] = bool(fields[name])
         if fields["raw"] is not None:
             fields["raw"] = base64.b64encode(fields["raw"]).decode()
         line = json.dumps({MARK: EXPORTED, **fields}, ensure_ascii=False)
@@ -227,7 +227,7 @@ def put_back(path: Path) -> Path:
     """Where the store itself cannot be opened any more: put its backup in its place.
 
     Returns where the damaged file went. Raises StoreError if there is no backup, or if
-    that cannot be opened either, as where only the key is wrong.
+    that cannot be opened either, as when only the key is wrong.
     """
     backup = backup_path(path)
     if not backup.exists():

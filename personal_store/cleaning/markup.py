@@ -196,7 +196,7 @@ def has_marks(html: str) -> bool:
 
 
 def above_marks(html: str) -> str | None:
-    """The words before the first marked quote or signature; None if none is marked."""
+    """The words before the first marked quote or signature; None without a mark."""
     if not has_marks(html):
         return None
     data = html[:MAX_HTML].encode("utf-8", "replace")

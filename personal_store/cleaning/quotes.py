@@ -166,7 +166,7 @@ def bare_line(line: str) -> str:
 
 
 def next_line(lines: list[str], index: int) -> int | None:
-    """The index of the first line with words from `index` on; None if there is none."""
+    """The index of the first line with words from `index` on, or None."""
     return next((i for i in range(index, len(lines)) if lines[i].strip()), None)
 
 

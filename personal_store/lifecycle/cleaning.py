@@ -103,7 +103,7 @@ class Recleaned:
 def is_behind(db: Database) -> bool:
     """Whether older rules made the text of an own mail.
 
-    `reclean` says what to import again where the body was not kept.
+    `reclean` says what to import again if the body was not kept.
     """
     row = db.execute(
         f"SELECT 1 FROM record WHERE {_OWN_MAILS} "  # noqa: S608

@@ -61,8 +61,8 @@ class Which:
         progress: ProgressCallback | None = None,
     ) -> list[int]:
         """The ids of the texts meant, in the order of import; `state` is a condition in
-        SQL. Where words decide, received mail is cleaned first, and `progress` hears of
-        it."""
+        SQL. If words decide, received mail is cleaned first, with calls of `progress`.
+        """
         if self.words:
             clean_all_waiting(
                 db, replace(self, words="").find(db, state=state), progress
@@ -139,7 +139,7 @@ class Summary:
     sources: dict[str, int]
     years: dict[str, int]
     languages: dict[str, int] | None
-    """Languages of a sample; None where the extra `languages` is not installed."""
+    """Languages of a sample; None if the extra `languages` is missing."""
     received: int
     excluded: int
     trash: int
@@ -155,7 +155,7 @@ class Summary:
     untidy: bool
     """Whether traces of forgotten texts wait to be overwritten."""
     backup: str
-    """When the backup was made, in ISO 8601; empty if there is none."""
+    """When the backup was made, in ISO 8601; empty without a backup."""
     backup_bytes: int
 
 

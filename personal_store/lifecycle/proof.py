@@ -47,7 +47,7 @@ _HEAD = (slice(18, 20), slice(24, 28), slice(40, 44), slice(92, 100))
 """Of a SQLite file: whether it has a log, the counts of changes to the file and to the
 schema, and the version of SQLite that wrote it. A copy differs there."""
 _NAMED = 5
-"""Pages that are named where many differ."""
+"""How many pages are named if many differ."""
 _ROWS = 0.6
 """The share of the work that looking at the rows is."""
 
@@ -76,7 +76,7 @@ class Proof:
 def prove(db: Database, path: Path, progress: ProgressCallback | None = None) -> Proof:
     """Account for all that the store and its backup hold, right after `overwrite`.
 
-    No other program can write meanwhile. `progress` hears how much of how much is done.
+    No other program can write meanwhile. `progress` gets what is done and all.
     """
     files = tuple(file for file in (path, backup_path(path)) if file.exists())
     left = _not_empty(path)
@@ -144,12 +144,11 @@ def unaccounted(db: Database, progress: ProgressCallback | None = None) -> list[
         for name in sorted(_columns(db) - _our_columns())
     ]
     forgotten = Tombstones.of(db)
-    if forgotten.secrets:
-        left += [
-            f"record {record_id} was forgotten and is there"
-            for record_id, key in db.execute("SELECT id, key FROM main.record")
-            if forgotten.cover_key(key)
-        ]
+    left += [
+        f"record {record_id} was forgotten and is there"
+        for record_id, key in db.execute("SELECT id, key FROM main.record")
+        if forgotten.cover(key)
+    ]
     return left + unexplained(db, advance)
 
 

@@ -33,24 +33,14 @@ class Tombstones:
         any_mark = db.execute("SELECT 1 FROM tombstone LIMIT 1").fetchone()
         return cls(db, dict(rows.fetchall()) if any_mark else {})
 
-    def cover(self, key: str, text: str) -> bool:
-        """Whether this text was forgotten: by its key, or by its words."""
+    def cover(self, key: str, text: str = "") -> bool:
+        """Whether this text was forgotten: by its key, or by its words if given."""
+        sql = "SELECT 1 FROM tombstone WHERE key_id = ? AND mark = ?"
         return any(
-            self._is_there(key_id, mark)
+            self.db.execute(sql, [key_id, mark]).fetchone() is not None
             for key_id, secret in self.secrets.items()
             for _, mark in marks(secret, key, text)
         )
-
-    def cover_key(self, key: str) -> bool:
-        """Whether the text of this key was forgotten, whatever its words."""
-        return any(
-            self._is_there(key_id, _mark(secret, "key", key))
-            for key_id, secret in self.secrets.items()
-        )
-
-    def _is_there(self, key_id: int, mark: bytes) -> bool:
-        sql = "SELECT 1 FROM tombstone WHERE key_id = ? AND mark = ?"
-        return self.db.execute(sql, [key_id, mark]).fetchone() is not None
 
 
 def add_tombstone(db: Database, key: str, text: str) -> None:

@@ -283,7 +283,7 @@ def stored(options: str, me: frozenset[str]) -> str:
 
 
 def newest(db: Database) -> int:
-    """The largest id of a record; 0 if there is none."""
+    """The largest id of a record; 0 in an empty store."""
     return int(db.execute("SELECT coalesce(max(id), 0) FROM record").fetchone()[0])
 
 
@@ -305,7 +305,7 @@ def drop_bodies_of_others(db: Database) -> None:
 
 
 def body_of(db: Database, record_id: int) -> RawText | None:
-    """The raw body of a record; None if none is kept."""
+    """The raw body of a record; None if it was not kept."""
     row = db.execute("SELECT data FROM raw WHERE record_id = ?", [record_id]).fetchone()
     return unpack(row[0]) if row else None
 

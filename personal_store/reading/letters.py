@@ -190,8 +190,8 @@ def read_letter(
 def sender_of(mail: Mail) -> str:
     """Lower-cased From address; empty if absent.
 
-    Of several the Sender header says which (RFC 5322, 3.6.2); without it nobody can
-    tell, and a stranger may have put the owner's before his own.
+    Of several the Sender header says which (RFC 5322, 3.6.2); without it nobody knows,
+    and a stranger may have put the owner's before his own.
     """
     wrote = {address for _, address in addresses(mail.headers.get("from", []))}
     if len(wrote) > 1:

@@ -14,7 +14,6 @@ from personal_store.lifecycle.forgetting import forget
 from personal_store.search.tables import check
 from tests.mailboxes import mailbox, message
 from tests.personal_store.stores import content, fill, ids
-from tests.waiting import at_once
 
 GONE = ("total", "doc_term", "doc_spread", "heard_term", "heard_spread")
 
@@ -24,20 +23,12 @@ def test_only_the_owner_may_read_it(tmp_path):
     with Store.open(path) as store:
         store.add_identities(["sam@example.com"])
         modes = {p.name: stat.S_IMODE(p.stat().st_mode) for p in path.parent.iterdir()}
+        for pragma in ("secure_delete", "foreign_keys"):
+            assert store.db.execute(f"PRAGMA {pragma}").fetchone() == (1,)
 
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     assert set(modes.values()) == {0o600}
     assert "store.db-wal" in modes
-
-
-def test_deleted_text_is_overwritten_and_the_log_is_on(tmp_path):
-    with Store.open(tmp_path / "store.db") as store:
-        found = {
-            name: store.db.execute(f"PRAGMA {name}").fetchone()[0]
-            for name in ("secure_delete", "journal_mode", "foreign_keys")
-        }
-
-    assert found == {"secure_delete": 1, "journal_mode": "wal", "foreign_keys": 1}
 
 
 def test_the_log_waits_for_a_writer(tmp_path, monkeypatch):
@@ -109,28 +100,14 @@ def test_a_store_of_the_schema_before_is_brought_up_to_date(tmp_path):
             there = content(store)
 
 
-@pytest.mark.parametrize("content", [b"this is no database, but long enough " * 9])
-def test_another_file_is_refused_and_left_alone(tmp_path, content):
-    path = tmp_path / "store.db"
+def test_another_file_is_refused_and_left_alone(tmp_path):
+    path, content = tmp_path / "store.db", b"this is no database, but long enough " * 9
     path.write_bytes(content)
 
     with pytest.raises(StoreError, match="cannot be opened"):
         Store.open(path)
 
     assert path.read_bytes() == content
-
-
-@pytest.mark.slow
-def test_processes_may_start_at_the_same_time(tmp_path):
-    """On a store that does not exist yet."""
-    code = "import sys; from pathlib import Path; from personal_store import Store\n"
-    code += "print('ready', flush=True); sys.stdin.readline()\n"
-    code += "Store.open(Path(sys.argv[1])).close()"
-
-    at_once(code, *[[tmp_path / "store.db"]] * 4)
-
-    with Store.open(tmp_path / "store.db") as store:
-        assert check(store.db) == []
 
 
 def test_threads_open_the_store_for_themselves(tmp_path):

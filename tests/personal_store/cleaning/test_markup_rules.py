@@ -78,22 +78,23 @@ def test_an_own_indented_text_stays():
     assert clean(ends).text == "My line:\nthe sea does not answer"
 
 
-def test_line_breaks_are_those_a_reader_sees():
-    html = (
-        "<div>Hi Ann,</div><div><br></div><div>one<br>two</div><p>three</p>"
-        "<ul><li>a</li><li>b</li></ul><pre>x\ny</pre>"
-    )
-
-    assert own_text(html) == "Hi Ann,\n\none\ntwo\n\nthree\n\n- a\n- b\nx\ny"
-
-
-def test_a_break_before_the_end_of_a_block_is_the_same_break():
-    assert own_text("<div>one<br></div><div>two</div>") == "one\ntwo"
-    assert own_text("<div>one</div><div><br></div><div>two</div>") == "one\n\ntwo"
-
-
-def test_blanks_are_one_space_and_no_break():
-    assert own_text("<p>one\r\n\t two  three</p>") == "one two three"
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<div>Hi,</div><div><br></div><div>one<br>two</div><p>three</p><p>four</p>",
+         "Hi,\n\none\ntwo\n\nthree\n\nfour"),
+        ("<ul><li>a</li><li>b</li></ul><pre>x\ny</pre>", "- a\n- b\nx\ny"),
+        ("<div>one<br></div><div>two</div>", "one\ntwo"),
+        ("<div>one</div><div><br></div><div>two</div>", "one\n\ntwo"),
+        ("<p>one\r\n\t two  three</p>", "one two three"),
+        ('<a title="a > b">link</a> <!-- no <b> --> &lt;b&gt;', "link <b>"),
+        ("<style>p{}</style><script>x()</script><p>Yes.</p>", "Yes."),
+        ('<p style="color:#fff">White letters alone are read.</p>',
+         "White letters alone are read."),
+    ],
+)  # fmt: skip
+def test_the_text_is_what_a_reader_sees(html, text):
+    assert own_text(html) == text
 
 
 def test_a_mark_counts_in_a_long_mail_too():
@@ -105,16 +106,6 @@ def test_a_mark_counts_in_a_long_mail_too():
     assert has_marks(f"{long}<div\ntitle='a > b' class=gmail_quote>x</div>")
     assert has_marks(f"{long}<div class=gmail_quote title='a<b'>x</div>")
     assert not has_marks(f"{long}<p>a blockquote of gmail_quote</p>")
-
-
-def test_an_attribute_may_hold_a_bracket():
-    assert own_text('<a title="a > b">link</a> <!-- no <b> --> &lt;b&gt;') == (
-        "link <b>"
-    )
-
-
-def test_styles_and_scripts_are_no_text():
-    assert own_text("<style>p{}</style><script>x()</script><p>Yes.</p>") == "Yes."
 
 
 def test_a_plain_part_loses_what_the_html_marks():
@@ -225,11 +216,6 @@ def test_what_a_reader_sees_stays(shown):
     assert own_text(page).split() == ["Seen", "one.", "y", "Seen", "two."]
 
 
-def test_white_letters_alone_are_read():
-    """Who writes on a dark screen may send them."""
-    assert own_text('<p style="color:#fff">Yes.</p>') == "Yes."
-
-
 def test_hidden_elements_still_mark_quotes():
     page = f'<p>Yes.</p><div id="appendonsend" style="display:none"></div>{QUOTE}'
 
@@ -245,7 +231,6 @@ def test_hidden_elements_still_mark_quotes():
         '<p style="font-size:0">' * 9_000 + "x",
         f'<p style="display:none;{"color:rgb(" * 80_000}">x',
     ],
-    ids=["rules", "selector", "comments", "depth", "colours"],
 )
 def test_hostile_styles_take_no_long_time(page):
     with no_hang():

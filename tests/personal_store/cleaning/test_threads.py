@@ -1,11 +1,6 @@
 """Comparison with the messages that a mail answers."""
 
-import re
-import unicodedata
-
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 from personal_store import Store, import_source
 from personal_store.cleaning.cleaning import (
@@ -16,7 +11,6 @@ from personal_store.cleaning.cleaning import (
 )
 from personal_store.lifecycle.cleaning import compare_threads, reclean
 from personal_store.mail.mail import Mail
-from personal_store.text.tokens import normalised
 
 PARENT = (
     "Hi Uma,\n\nwill you come on Sunday? We start at three in the garden.\n"
@@ -49,14 +43,6 @@ def test_a_run_that_the_parent_holds_goes_with_its_short_lines():
     assert "garden" in clean_mail(mail).text
 
 
-@given(st.one_of(st.text(st.characters(max_codepoint=255)), st.text()))
-@example("¨Ünï\xa0²ß¼ µ_ÿÞ´")
-def test_words_are_the_same_by_every_way(text):
-    """Letters of western Europe take a shorter one; keys of records rest on it."""
-    plain = unicodedata.normalize("NFKC", text)
-    assert normalised(text) == re.sub(r"\W+", " ", plain).strip().casefold()
-
-
 @pytest.mark.parametrize(
     "line",
     [
@@ -74,12 +60,6 @@ def test_a_phrase_of_the_parent_may_be_used(line):
 
 def test_a_run_goes_on_over_blank_lines():
     assert drop_repeated(["Yes.", "", *PARENT.split("\n")], [PARENT]) == ["Yes.", ""]
-
-
-def test_words_are_compared_whatever_their_case_and_marks():
-    assert normalised("  Straße, ＯＫ!\tfi_x ") == "strasse ok fi_x"
-    many = "".join(f"{chr(code)}ß" for code in range(0x2190, 0x21F0))
-    assert normalised(many) == " ".join(["ss"] * 96)
 
 
 @pytest.fixture

@@ -83,11 +83,6 @@ THIRDS = [TEXT.encode()[at : at + 97] for at in range(0, 300, 97)]
         wrapped(TEXT.encode(), 1000) + FOOTER,
         wrapped(TEXT.encode(), 1000)[:30] + b"!\n " + wrapped(TEXT.encode(), 1000)[30:],
     ],
-    ids=[
-        *("footer", "unpadded", "word below", "above", "words below", "pieces"),
-        *("unpadded pieces", "glued", "signs", "blank", "stray", "narrow", "one line"),
-        "stray in one line",
-    ],
 )
 def test_broken_base64_gives_the_whole_text_and_no_other(body):
     assert own(letter(body, encoding="base64")) == TEXT
@@ -195,7 +190,6 @@ FILE = "Content-Disposition: attachment; filename=x.txt\n"
         (part(" "), part(TEXT, more="Content-Disposition: inline; filename=a.txt\n")),
         (part(TEXT), part("nobody's words here", NAMED, INLINE)),
     ],
-    ids=["alone", "beside a file", "first of two", "below nothing", "not beside one"],
 )
 def test_a_text_with_a_name_is_the_letter_if_there_is_no_other(parts):
     assert own(mixed(*parts)) == TEXT
@@ -246,7 +240,6 @@ FLOWED = "text/plain; charset=utf-8; format=flowed"
         (FLOWED, "Here it is, my dear.\n-- \nIda\nHolm & Sons, Bergen",
          "Here it is, my dear."),
     ],
-    ids=["soft", "delsp", "from", "larger", "indented", "signature"],
 )  # fmt: skip
 def test_flowed_text_loses_its_breaks_and_stuffing(kind, body, text):
     assert own(letter(body.encode(), kind)) == text
@@ -330,7 +323,6 @@ UUENCODED += "`\nend\n"
         "=ybegin line=128 size=3 name=a b\n\x8a\u00e4*+,\n=yend size=3\n",
         f"begin-base64 644 map\n{BASE64.decode()}====\n",
     ],
-    ids=["uuencoded", "blank line", "two", "yenc", "base64"],
 )
 def test_a_file_in_the_text_is_no_text(file):
     body = f"Here is the map.\n\n{file}\nTell me what you think of it.\n"
@@ -420,7 +412,6 @@ SMIME = "application/pkcs7-mime; smime-type=signed-data; name=smime.p7m"
         signed(INSIDE, chunks=64, open_ended=True),
         signed(b"Content-Type: application/x-pkcs7-mime\n\n" + signed(INSIDE)),
     ],
-    ids=["whole", "chunks", "open lengths", "twice"],
 )
 def test_a_letter_inside_its_signature_is_read(data, kind):
     assert own(letter(wrapped(data), kind, "base64")) == TEXT
@@ -433,10 +424,8 @@ def test_a_signature_that_is_sent_as_bytes(end, encoding):
     inside = b"Content-Type: text/plain; charset=utf-8\n\n" + TEXT.encode()
 
     for extra in (b"", data):
-        assert (
-            own(head + signed(b"X-Bytes: 1" + b"\r\n" + inside, chunks=13) + extra)
-            == TEXT
-        )
+        body = signed(b"X-Bytes: 1\r\n" + inside, chunks=13)
+        assert own(head + body + extra) == TEXT
 
 
 def test_a_signed_letter_above_the_footer_of_a_list():
@@ -447,9 +436,8 @@ def test_a_signed_letter_above_the_footer_of_a_list():
 
 
 def test_somebody_s_signed_letter_below_a_text_is_a_file():
-    body = wrapped(
-        signed(b"Content-Type: text/plain\n\nNot her words at all.")
-    ).decode()
+    other = signed(b"Content-Type: text/plain\n\nNot her words at all.")
+    body = wrapped(other).decode()
     encoded = "Content-Transfer-Encoding: base64\n"
 
     assert own(mixed(part(TEXT), part(body, SMIME, encoded))) == TEXT
@@ -469,7 +457,6 @@ ENCRYPTED = element(0x30, element(0x06, CIPHER), element(0xA0, element(0x30)))
         ),
         letter(b"-----BEGIN PGP MESSAGE-----\n\nhQ\n-----END PGP MESSAGE-----\n"),
     ],
-    ids=["smime", "pgp", "pgp in the text"],
 )
 def test_what_is_encrypted_is_left_out_and_said_so(raw):
     item = read(raw)
@@ -479,19 +466,11 @@ def test_what_is_encrypted_is_left_out_and_said_so(raw):
 
 
 @pytest.mark.parametrize(
-    "body",
-    [
-        b"a\n" * 60_000,
-        b"!a" * 100_000,
-        b"QQ==\n" * 40_000,
-        b"=" * 200_000,
-        (b"6enp6enp" * 9 + b"\n") * 20_000,
-    ],
-    ids=["short lines", "signs", "pieces", "padding", "another charset"],
+    "unit", [b"a\n", b"!a", b"QQ==\n", b"=", b"6enp6enp" * 9 + b"\n"]
 )
-def test_hostile_base64_takes_no_long_time(body):
+def test_hostile_base64_takes_no_long_time(unit):
     with no_hang():
-        read(letter(body, encoding="base64"))
+        read(letter(unit * (300_000 // len(unit)), encoding="base64"))
 
 
 def test_certificates_alone_are_not_called_encrypted():
@@ -506,17 +485,13 @@ def test_certificates_alone_are_not_called_encrypted():
     assert item.reason == "without own words"
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        *(b"", b"0", b"0\x80" * 5_000, b"0\x84\xff\xff\xff\xff", signed(INSIDE)[:90]),
-        b"0\x80" + b"0\0" * 400_000,
-    ],
-    ids=["empty", "tag", "deep", "long", "cut off", "many"],
-)
-def test_damaged_signatures_raise_nothing_else(data):
+def test_damaged_signatures_raise_nothing_else():
+    cut = signed(INSIDE)[:90]
+    for data in (b"", b"0", b"0\x80" * 5_000, b"0\x84\xff\xff\xff\xff", cut):
+        with no_hang(), suppress(ValueError):
+            opened(data)
     with no_hang(), suppress(ValueError):
-        opened(data)
+        opened(b"0\x80" + b"0\0" * 400_000)
 
 
 def test_a_mark_of_a_mailbox_in_a_single_letter_goes():

@@ -130,26 +130,6 @@ def test_what_comes_before_damage_is_read(number, small_counts):
     assert found == [read_now(one) for one in letters(20)]
 
 
-@pytest.mark.slow
-def test_damage_keeps_the_last_batch(tmp_path, small_counts, monkeypatch):
-    """A source that cannot be read to its end gives all that it holds before."""
-    box = tmp_path / "letters.mbox"
-    box.write_bytes(mailbox(many(30)))
-
-    def cut(path, start=0):
-        yield from stretches(path, start)
-        raise OSError("the disk is scratched")
-
-    from personal_store.importers import mailboxes
-
-    stretches = mailboxes.stretches
-    monkeypatch.setattr(mailboxes, "stretches", cut)
-    with Store.open(tmp_path / "store.db") as store:
-        with pytest.raises(StoreError, match="scratched"):
-            import_source(store, "mbox", box, me=[ME])
-        assert store.counts()["own"] > 5
-
-
 def read_by(code, folder, monkeypatch):
     """Readers run this code instead of ours."""
     (folder / "other_reader.py").write_text(code)
