@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from fastapi import APIRouter, Depends, Request
@@ -65,7 +65,6 @@ TEXTS = 16
 NAME = "generalist"
 """The name of the model for clients, besides its own."""
 _TOOLS = ("tool", "function")
-_Given = TypeVar("_Given")
 
 
 @dataclass(slots=True, eq=False)
@@ -82,8 +81,10 @@ class GeneralistText:
     end_ids: frozenset[int]
     piece: Callable[[int], bytes]
     caller: Caller
-    ended: asyncio.Event
-    """Set when its caller may ask nothing more."""
+    ended: bool = False
+    """Whether its caller may ask nothing more."""
+    waiting: asyncio.Future[Any] | None = None
+    """The verdict that is waited for."""
     blank: bool = False
     """Whether a blank that it begins with is not its own."""
     count: int = 0
@@ -207,8 +208,6 @@ class GeneralistTexts:
         self, session_id: str, text: GeneralistText, token_ids: tuple[int, ...]
     ) -> int:
         """The next token of a text."""
-        if text.ended.is_set():
-            raise SessionLostError("this token may not be used any more")
         _ = self._service.models  # raises if the server is about to end
         drawn: list[int] = []
 
@@ -233,29 +232,25 @@ class GeneralistTexts:
             alone=True,
             party=(text.caller.user, text.caller.device),
         )
-        await _unless(text.ended, self._engine.submit(wanted))
+        text.waiting = self._engine.submit(wanted)
+        if text.ended:
+            text.waiting.cancel()
+        try:
+            await text.waiting
+        except asyncio.CancelledError:
+            if not text.ended:
+                raise
+            raise SessionLostError("this token may not be used any more") from None
+        except StoppedError as error:  # the engine was interrupted
+            raise StoppingError("the server is stopping") from error
         return drawn[0]
 
     def _end_device(self, device: str) -> None:
         for text in self._running:
             if text.caller.device == device:
-                text.ended.set()
-
-
-async def _unless(ended: asyncio.Event, wanted: asyncio.Future[_Given]) -> _Given:
-    """What is waited for; raises SessionLostError as soon as `ended` is set."""
-    end = asyncio.ensure_future(ended.wait())
-    both: set[asyncio.Future[Any]] = {end, wanted}
-    try:
-        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
-        if not wanted.done():
-            wanted.cancel()
-            raise SessionLostError("this token may not be used any more")
-        return wanted.result()
-    except StoppedError as error:  # the engine was interrupted
-        raise StoppingError("the server is stopping") from error
-    finally:
-        end.cancel()
+                text.ended = True
+                if text.waiting is not None:
+                    text.waiting.cancel()
 
 
 def _prepared(
@@ -287,9 +282,8 @@ def _prepared(
         model.vocabulary.end_ids,
         model.vocabulary.piece,
         caller,
-        asyncio.Event(),
         # A completion goes on with words, whose blank stays.
-        isinstance(body, ChatBody) and model.vocabulary.begins_with_blank,
+        blank=isinstance(body, ChatBody) and model.vocabulary.begins_with_blank,
     )
 
 
