@@ -151,18 +151,6 @@ def test_a_text_goes_on_when_the_stock_server_is_killed_and_comes_back(gateway, 
     assert opened == 1
 
 
-def test_a_device_whose_patience_ends_writes_on_alone(gateway, vllm):
-    def lose(number):
-        if number == 1:
-            vllm.stop()
-
-    text, notices, _ = text_of(gateway, Patience(busy=1.5), lose)
-    vllm.start()
-
-    assert notices == ["the server is busy; the rest is written on this device alone"]
-    assert text[-4:] == list(DRAFTS[-1])
-
-
 def test_no_session_is_opened_while_the_stock_server_is_away_or_another(gateway, vllm):
     """Both are said in words when a device asks to open a text."""
     with client_of(gateway) as client:

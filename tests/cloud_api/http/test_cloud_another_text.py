@@ -1,11 +1,8 @@
 """Another text in the place of a session's: what is kept, what is void, who may."""
 
-import threading
-
 import pytest
 from websockets.exceptions import ConnectionClosed
 
-from decoding_core.messages import Kind
 from decoding_core.verifier import EngineVerifier
 from edge_app.transport.client import CloudVerifier
 from tests.cloud_api.cloud_fakes import (
@@ -189,47 +186,3 @@ def test_a_text_that_cannot_be_leaves_the_old_one(client, request_, status, code
 
     assert (refused.status_code, refused.json()["code"]) == (status, code)
     assert_same(send_block(client, session_id, block), verdict)
-
-
-def test_a_session_that_is_none_is_not_made_by_naming_it(server, client):
-    """Neither one that never was nor one that ended, and no other is touched."""
-    ended, other = open_session(client), open_session(client)
-    client.delete(f"/v1/sessions/{ended}")
-    block = block_after((), (1,))
-    verdict = send_block(client, other, block)
-    for name in ("nobody", ended, ended.swapcase(), f"{other}x", other[:-1]):
-        refused = replace_text(client, name, open_request())
-        assert (refused.status_code, refused.json()["code"]) == (404, "session-lost")
-
-    assert_same(send_block(client, other, block), verdict)
-    assert ended not in server.service._sessions._sessions
-
-
-def test_a_device_that_fills_the_window_with_void_blocks_is_told_to_wait():
-    """While the models are busy with another's; what is void is never computed, and the
-    others notice nothing."""
-    models = fake_models()
-    request = open_request((1,))
-    frames, rounds = frames_of(request), 40
-    with running(lambda: models) as server, client_of(server) as client:
-        busy, enemy = (open_session(client, request) for _ in range(2))
-        models.generalist.gate.clear()
-        other = threading.Thread(
-            target=send_block, args=(client, busy, block_after((), (1,)))
-        )
-        other.start()
-        assert models.generalist.entered.wait(PATIENCE)
-        with stream(server, enemy) as socket:
-            for n in range(rounds):
-                block = block_after((), (n % 9,), epoch=n, round_=n)
-                socket.send(frames.encode_block(block))
-            wait_until(lambda: len(server.service.running) == 9)
-            models.generalist.gate.set()
-            answers = [frames.decode_answer(socket.recv()) for _ in range(rounds)]
-        other.join()
-
-    assert [(one.epoch, one.round) for one in answers] == [
-        (n, n) for n in range(rounds)
-    ]
-    assert all(one.kind is Kind.RESYNC for one in answers[:7])
-    assert len(models.generalist.calls) <= 2 + rounds - 8

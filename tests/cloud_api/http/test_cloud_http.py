@@ -209,12 +209,6 @@ def test_a_server_that_loads_says_so():
     assert opened.headers["retry-after"] == "1"
 
 
-def test_idle_sessions_are_forgotten():
-    with running(idle_seconds=0.0) as server, client_of(server) as client:
-        session_id = open_session(client)
-        assert is_lost(client, session_id)
-
-
 def test_a_text_that_waits_gets_the_slot_of_one_that_is_silent():
     """The engine thread wakes up for it when the other's time is over, though nobody
     sends anything."""
