@@ -1,44 +1,374 @@
-"""`specsteer lab bench load`: many texts at once, a flood, a long run."""
+"""`specsteer lab bench load`: many texts at once on a server in a process of its own, a
+user who floods it, a long run."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import random
 import socket
+import subprocess
 import sys
 import time
-from contextlib import ExitStack, suppress
-from dataclasses import asdict, dataclass
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 import httpx
 import numpy as np
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import WebSocketException
 
-from benchmarks.load.devices import (
-    Household,
-    Text,
-    flooding,
-    headers,
-    household,
-    opening,
-    percentile,
-    write,
-    write_all,
-)
 from benchmarks.options import AT_LEAST_ONE, NEW_FILE, NONE_OR_MORE, flag, option
+from benchmarks.speed.serving import child_process, serve_until_stdin_ends
+from decoding_core import wire_json
+from decoding_core.errors import CloudBusyError, CloudUnreachableError
+from decoding_core.messages import DraftBlock, OpenSession, Terms, Verdict, digest
+from decoding_core.verifier import role_of
+from edge_app.transport.client import Connection
 from models.command_line import Command
 
 FACTOR = 2.0
 """Most that a flood may raise another user's p95, against a quiet server."""
+FLAT = 0.05
+"""Growth of memory over a soak that still counts as none, of what there was."""
 _BEGINS_SECONDS = 3.0
 """After which a flood has reached all its parts."""
 _SAMPLE_SECONDS = 5.0
 _WARM_UP = 0.3
 """Part of the samples that does not count: caches fill, the allocator settles."""
-FLAT = 0.05
-"""Growth over the rest that still counts as none, of what there was."""
+_POLL_SECONDS = 0.02
+_TOKEN = "token-of-"
+"""What the token of a user's device begins with."""
+_OPENINGS, _HALF_HEADERS, _SLOW_READERS = 256, 128, 32
+"""Of a flood, at once."""
+
+
+def serve() -> None:
+    """Run the server that the first line of standard input describes, until that ends.
+    Says its address in one line of JSON."""
+    from cloud_api.auth import Caller, Scope
+    from cloud_api.engine.models import ModelOptions
+    from cloud_api.engine.thread import load_models
+    from cloud_api.run import create_app, listen, room_for_connections
+    from cloud_api.settings import ConnectionLimits, ServerSettings
+    from models.running.settings import EngineSettings
+
+    order: dict[str, Any] = json.loads(sys.stdin.readline())
+
+    class AnyUser:
+        """Takes the token of any user for theirs."""
+
+        def caller(self, token: str) -> Caller | None:
+            """The user whose token it is."""
+            user = token.removeprefix(_TOKEN)
+            return Caller(user, f"{user}'s device", frozenset(Scope))
+
+        def refuse(self, token: str, place: str) -> float:  # noqa: ARG002
+            """No token is wrong."""
+            return 0.0
+
+    options = ModelOptions(
+        Path(order["generalist"]),
+        Path(order["base"]),
+        order["slots"],
+        order["context"],
+        EngineSettings(threads=order["threads"]),
+    )
+    room = room_for_connections(ConnectionLimits().connections)
+    settings = ServerSettings(connections=ConnectionLimits(room))
+    app = create_app(settings, partial(load_models, options), AnyUser())
+    listener = listen("127.0.0.1", 0)
+    serve_until_stdin_ends(app, listener)
+
+
+@dataclass(frozen=True, slots=True)
+class Household:
+    """A server that listens."""
+
+    url: str
+    process: subprocess.Popen[str]
+    models: dict[str, Any]
+    """What `GET /v1/models` says."""
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Where it listens."""
+        return "127.0.0.1", int(self.url.rsplit(":", 1)[1])
+
+    def client(self) -> httpx.AsyncClient:
+        """A client with as many connections as it wants."""
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=64)
+        return httpx.AsyncClient(
+            base_url=self.url, timeout=600, limits=limits, verify=False
+        )
+
+    def stream(self, session_id: str, user: str, **options: Any) -> connect:
+        """A socket for the blocks of a session."""
+        url = f"{self.url.replace('http', 'ws', 1)}/v1/sessions/{session_id}/stream"
+        shown = headers(user)
+        return connect(url, additional_headers=shown, compression=None, **options)
+
+    def computing(self) -> float:
+        """Seconds of computing that the process has taken."""
+        fields = self._proc("stat").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def memory(self) -> int:
+        """Bytes of memory that the process has (RSS)."""
+        return int(self._proc("statm").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    def descriptors(self) -> int:
+        """Files and sockets that the process has open."""
+        return len(list(Path(f"/proc/{self.process.pid}/fd").iterdir()))
+
+    def _proc(self, name: str) -> str:
+        return Path(f"/proc/{self.process.pid}/{name}").read_text()
+
+
+@contextmanager
+def household(
+    slots: int, *, context: int = 1024, threads: int = 1
+) -> Iterator[Household]:
+    """The server of the embedded pair, once it is ready.
+
+    Raises:
+        CloudUnreachableError: it ended before it was ready.
+    """
+    from models.files import locate
+
+    order = {
+        "generalist": str(locate("generalist")),
+        "base": str(locate("specialist")),
+        "slots": slots,
+        "context": context,
+        "threads": threads,
+    }
+    entry = f"{__name__}:serve"
+    with child_process(entry, json.dumps(order)) as (child, line):
+        url = json.loads(line)["url"]
+        connection = Connection(url, f"{_TOKEN}watcher", lambda _: None)
+        while True:
+            if child.poll() is not None:
+                raise CloudUnreachableError("the server of the measurement ended")
+            try:
+                models = connection.request("models", "GET", "/v1/models")
+                break
+            except (CloudBusyError, CloudUnreachableError):
+                time.sleep(_POLL_SECONDS)
+        connection.close()
+        yield Household(url, child, models)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """What one device writes: a prompt, then blocks of which few tokens are kept."""
+
+    user: str = "owner"
+    prompt: int = 300
+    rounds: int = 20
+    drafted: int = 8
+    pause: float = 0.02
+    """Seconds that it drafts between a verdict and the next block."""
+    seed: int = 0
+
+
+@dataclass(slots=True)
+class Times:
+    """What the device saw."""
+
+    first: float = 0.0
+    """Seconds from asking for the session to the first verdict."""
+    rounds: list[float] = field(default_factory=list)
+    """Seconds from each further block to its verdict."""
+    refused: int = 0
+    """How often it was asked to come back."""
+
+
+def headers(user: str) -> dict[str, str]:
+    """What shows the user's token."""
+    return {"Authorization": f"Bearer {_TOKEN}{user}"}
+
+
+def opening(home: Household, text: Text, **terms: Any) -> dict[str, Any]:
+    """The body that begins a text of random tokens."""
+    choose = random.Random(text.seed)
+    size = home.models["limits"]["vocabulary_size"]
+    prompt = tuple(choose.randrange(size) for _ in range(text.prompt))
+    vocabulary = home.models["generalist"]["vocabulary_id"]
+    chosen = Terms("steering", seed=text.seed, draft_limit=16)
+    request = OpenSession(prompt, (), vocabulary, chosen)
+    body = wire_json.open_to_json(request)
+    body["terms"].update(terms)
+    return body
+
+
+async def write(home: Household, client: httpx.AsyncClient, text: Text) -> Times:
+    """Write a text to its end over a stream, as the client of a device does."""
+    times = Times()
+    body = opening(home, text)
+    began = time.perf_counter()
+    while True:
+        answer = await client.post(
+            "/v1/sessions", json=body, headers=headers(text.user)
+        )
+        if answer.status_code == 201:
+            break
+        if answer.status_code not in (429, 503):
+            answer.raise_for_status()
+        times.refused += 1
+        await asyncio.sleep(float(answer.headers["Retry-After"]))
+    async with home.stream(answer.json()["session_id"], text.user) as stream:
+        await _write_rounds(home, stream, text, body, times, began)
+    return times
+
+
+async def _write_rounds(
+    home: Household,
+    stream: ClientConnection,
+    text: Text,
+    body: dict[str, Any],
+    times: Times,
+    began: float,
+) -> None:
+    """Send block after block, each once the one before is answered."""
+    frames = role_of(wire_json.open_from_json(body).terms).frames
+    choose = random.Random(text.seed + 1)
+    size = home.models["limits"]["vocabulary_size"]
+    ids: list[int] = []
+    settled: tuple[int, ...] = ()
+    epoch = 0
+    for number in range(text.rounds):
+        await asyncio.sleep(text.pause)
+        drafted = tuple(choose.randrange(size) for _ in range(text.drafted))
+        block = DraftBlock(epoch, number, len(ids), digest(ids), settled, drafted)
+        sent = time.perf_counter()
+        await stream.send(frames.encode_block(block))
+        answer = frames.decode_answer(bytes(await stream.recv(decode=False)))
+        done = time.perf_counter()
+        if not isinstance(answer, Verdict):
+            raise WebSocketException(f"the server answered {answer.kind.name}")
+        if number:
+            times.rounds.append(done - sent)
+        else:
+            times.first = done - began
+        ids += [*settled, *drafted[: answer.accepted]]
+        settled = ()
+        if answer.accepted < len(drafted):
+            epoch += 1
+        if answer.rows:
+            row = answer.rows[0]
+            best = int(np.argmax(row.generalist_logprobs))
+            settled = (int(row.token_ids[best]),)
+
+
+async def write_all(
+    home: Household, texts: Sequence[Text], *, at_once: bool = True
+) -> list[Times]:
+    """Write texts at once, or one after the other."""
+    async with home.client() as client:
+        if at_once:
+            return list(
+                await asyncio.gather(*(write(home, client, one) for one in texts))
+            )
+        return [await write(home, client, one) for one in texts]
+
+
+def percentile(times: Sequence[Times], share: float) -> float:
+    """Of the rounds but each text's first, in seconds."""
+    return float(np.percentile([r for one in times for r in one.rounds], share))
+
+
+async def flood_one(
+    home: Household, client: httpx.AsyncClient, seed: int, counts: Counter[str]
+) -> None:
+    """Open texts of long prompts over and over, and send blocks whose answers are not
+    read; `counts` says what came of it."""
+    slow = seed < _SLOW_READERS
+    length = home.models["limits"]["context_length"] - 120
+    text = Text("flood", prompt=length, seed=seed)
+    body = opening(home, text, **({"method": "lossless"} if slow else {}))
+    frames = role_of(wire_json.open_from_json(body).terms).frames
+    while True:
+        try:
+            answer = await client.post(
+                "/v1/sessions", json=body, headers=headers(text.user)
+            )
+        except httpx.TransportError:
+            counts["broken"] += 1
+            await asyncio.sleep(0.1)
+            continue
+        counts[f"openings answered {answer.status_code}"] += 1
+        if answer.status_code != 201:
+            await asyncio.sleep(float(answer.headers.get("Retry-After", 1)))
+            continue
+        session_id = answer.json()["session_id"]
+        with suppress(OSError, WebSocketException, TimeoutError):
+            async with home.stream(session_id, text.user, max_queue=1) as stream:
+                for round_ in range(8):
+                    block = DraftBlock(round_, round_, 0, digest(()), (), (1,) * 16)
+                    await stream.send(frames.encode_block(block))
+                    counts["blocks"] += 1
+                await asyncio.sleep(5 if slow else 0.5)
+
+
+async def never_end(home: Household, counts: Counter[str]) -> None:
+    """Begin a request over and over, and send a byte of its header now and then."""
+    header = "GET /v1/models HTTP/1.1\r\nHost: x\r\nAuthorization: {}\r\nX: "
+    while True:
+        with suppress(OSError):
+            reader, writer = await asyncio.open_connection(*home.address)
+            writer.write(header.format(headers("flood")["Authorization"]).encode())
+            counts["half headers"] += 1
+            while not reader.at_eof():
+                await asyncio.sleep(1)
+                writer.write(b"y")
+                await writer.drain()
+            writer.close()
+        await asyncio.sleep(0.1)
+
+
+def flood() -> None:
+    """Flood the server that the first line of standard input names, until a second one
+    comes; then say in a line of JSON what came of it."""
+    os.nice(19)
+    order = json.loads(sys.stdin.readline())
+    home = Household(order["url"], None, order["models"])  # type: ignore[arg-type]
+    counts = Counter[str]()
+
+    async def run() -> None:
+        async with home.client() as client:
+            todo = [flood_one(home, client, n, counts) for n in range(_OPENINGS)]
+            todo += [never_end(home, counts) for _ in range(_HALF_HEADERS)]
+            tasks = [asyncio.create_task(one) for one in todo]
+            print("{}", flush=True)
+            await asyncio.to_thread(sys.stdin.readline)
+            print(json.dumps(counts), flush=True)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    asyncio.run(run())
+
+
+@contextmanager
+def flooding(home: Household) -> Iterator[Counter[str]]:
+    """A flood while the block runs; what came of it is known after."""
+    counts: Counter[str] = Counter()
+    order = json.dumps({"url": home.url, "models": home.models})
+    with child_process(f"{__name__}:flood", order) as (child, _):
+        yield counts
+        assert child.stdin is not None
+        assert child.stdout is not None
+        child.stdin.write("\n")
+        child.stdin.flush()
+        counts.update(json.loads(child.stdout.readline()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +411,7 @@ def measure(home: Household, slots: int, texts: list[Text], *, at_once: bool) ->
 
 def idle_sockets(home: Household, count: int) -> list[socket.socket]:
     """So many connections that say nothing."""
-    return [
-        socket.create_connection(("127.0.0.1", home.port), 20) for _ in range(count)
-    ]
+    return [socket.create_connection(home.address, 20) for _ in range(count)]
 
 
 def show(row: Row) -> str:
@@ -122,38 +450,11 @@ def flooded(home: Household, texts: int, rounds: int) -> tuple[float, list[str]]
     return ratio, lines
 
 
-@dataclass(frozen=True, slots=True)
-class Soaked:
-    """What a soak showed."""
-
-    seconds: float
-    texts: int
-    rounds: int
-    begins_mib: float
-    ends_mib: float
-    """Memory of the server on the line through the samples, after the warm-up."""
-    most_mib: float
-    descriptors: int
-    """Open when all devices had left."""
-
-    @property
-    def growth(self) -> float:
-        """From the first sample that counts to the last, as a part of the first."""
-        return self.ends_mib / self.begins_mib - 1
-
-    def in_words(self) -> str:
-        """All of it in one line."""
-        return (
-            f"{self.seconds / 60:.1f} minutes, {self.texts} texts, {self.rounds} "
-            f"rounds: {self.begins_mib:.1f} MiB at first, {self.ends_mib:.1f} at last "
-            f"({100 * self.growth:+.1f} %), {self.most_mib:.1f} at most; "
-            f"{self.descriptors} files open at the end"
-        )
-
-
-async def soaked(home: Household, seconds: float, devices: int) -> Soaked:
+async def soaked(home: Household, seconds: float, devices: int) -> tuple[float, str]:
     """Have devices write texts of all lengths, leave some of them in their midst, open
-    some in vain and break some connections, until the time is over."""
+    some in vain and break some connections, until the time is over; by which part the
+    server's memory grew after the warm-up, on the line through the samples, and a line
+    that says more."""
     end, began = time.monotonic() + seconds, time.monotonic()
     samples: list[tuple[float, float]] = []
     texts = rounds = 0
@@ -166,9 +467,7 @@ async def soaked(home: Household, seconds: float, devices: int) -> Soaked:
     async def device(number: int) -> None:
         nonlocal texts, rounds
         choose = random.Random(number)
-        async with httpx.AsyncClient(
-            base_url=home.url, timeout=120, verify=False
-        ) as client:
+        async with home.client() as client:
             while time.monotonic() < end:
                 text = Text(
                     f"user {number % 3}",
@@ -196,17 +495,15 @@ async def soaked(home: Household, seconds: float, devices: int) -> Soaked:
         group.create_task(sample())
         for number in range(devices):
             group.create_task(device(number))
-    count = samples[int(_WARM_UP * len(samples)) :]
-    at, memory = np.array(count).T
+    at, memory = np.array(samples[int(_WARM_UP * len(samples)) :]).T
     slope, start = np.polyfit(at, memory, 1)
-    return Soaked(
-        time.monotonic() - began,
-        texts,
-        rounds,
-        float(start + slope * at[0]),
-        float(start + slope * at[-1]),
-        float(memory.max()),
-        home.descriptors(),
+    first, last = start + slope * at[0], start + slope * at[-1]
+    growth = float(last / first - 1)
+    return growth, (
+        f"{(time.monotonic() - began) / 60:.1f} minutes, {texts} texts, {rounds} "
+        f"rounds: {first:.1f} MiB at first, {last:.1f} at last "
+        f"({100 * growth:+.1f} %), {memory.max():.1f} at most; "
+        f"{home.descriptors()} files open at the end"
     )
 
 
@@ -271,9 +568,9 @@ def command(
         sys.exit(ratio > FACTOR)
     if soak:
         with household(few_slots) as home:
-            found = asyncio.run(soaked(home, 60 * soak, devices=6))
-        click.echo(found.in_words())
-        sys.exit(found.growth > FLAT)
+            growth, line = asyncio.run(soaked(home, 60 * soak, devices=6))
+        click.echo(line)
+        sys.exit(growth > FLAT)
     rows: list[Row] = []
 
     def run(home: Household, count: int, room: int, *, at_once: bool = True) -> Row:

@@ -9,7 +9,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from benchmarks.load.devices import Text, headers, household, opening, write_all
+from benchmarks.load.bench_load import Text, headers, household, opening, write_all
 from decoding_core import wire_json
 from decoding_core.verifier import role_of
 from tests.decoding_core.test_mutated_frames import frames

@@ -22,7 +22,6 @@ from decoding_core.errors import (
 )
 from decoding_core.messages import Candidates, Verdict
 from decoding_core.sampling import ArrayRows
-from decoding_core.verifier import common_prefix
 from tests.cloud_api.cloud_fakes import (
     BASE,
     GENERALIST,
@@ -143,15 +142,17 @@ def test_one_round_per_session_and_step():
 
 
 def test_a_session_that_ends_leaves_nothing_behind():
+    """Neither what was read of it, nor what waits, nor what is to be read ahead."""
     models = fake_models()
     scheduler = Scheduler(models)
-    run(scheduler, Asked("a", (1, 2, 3)))
+    run(scheduler, Asked("a", (1, 2, 3)), ahead("b", 3 * AHEAD))
     late = Asked("a", (1, 2, 3, 4))
     scheduler.add(late.round)
-
     scheduler.release("a")
+    scheduler.release("b")
 
     assert isinstance(late.result, SessionLostError)
+    assert scheduler.pause() is None
     assert [*models.generalist.held, *models.base.held] == [[]] * 4
 
 
@@ -256,31 +257,19 @@ def test_no_token_is_read_twice_whenever_the_first_block_comes(steps):
     assert (first.logits[1][2] == logits_after(BASE, text)).all()
 
 
-def test_a_block_that_goes_on_earlier_is_not_rolled_back_for_what_was_read_ahead():
+def test_a_block_goes_before_what_is_read_ahead_which_never_undoes_it():
+    """Also where the block goes on earlier, or was there first."""
     models = fake_models(context_length=4000)
     scheduler = Scheduler(models)
     scheduler.add(ahead("a", 3 * AHEAD).round)
     scheduler.step()
     text = [*range(AHEAD), 1, 2, 3]
     for more in ([], [4, 5, 6]):
-        scheduler.add(Asked("a", [*text, *more], rows=3).round)
-        run_all(scheduler)
+        block = Asked("a", [*text, *more], rows=3)
+        run(scheduler, block, ahead("a", 5), ahead("b", AHEAD))
+        assert block.result == NOTHING
 
     assert read_tokens(models.generalist) == len(text) + 3
-
-
-def test_blocks_go_before_what_is_read_ahead():
-    models = fake_models(slots=4, context_length=4000)
-    scheduler = Scheduler(models)
-    for name in "abcd":
-        scheduler.add(ahead(name, 3 * CHUNK).round)
-    scheduler.step()
-    block = Asked("new", (1, 2))
-
-    run(scheduler, block)
-
-    assert block.result == NOTHING
-    assert read_tokens(models.generalist) == AHEAD + 2
 
 
 def test_what_is_read_ahead_leaves_a_slot_free():
@@ -341,18 +330,6 @@ def test_a_token_is_read_alone_only_where_all_of_its_text_are():
         run(scheduler, asked)
     read = [list(call[0].token_ids) for call in models.generalist.calls]
     assert read == [[1, 2, 3], [4], [5], [4, 5, 6], [6, 7], [8, 9]]
-
-
-def test_a_text_that_ends_is_read_no_further():
-    models = fake_models(context_length=4000)
-    scheduler = Scheduler(models)
-    scheduler.add(ahead("a", 3 * AHEAD).round)
-    scheduler.step()
-
-    scheduler.release("a")
-
-    assert scheduler.pause() is None
-    assert models.generalist.held == [[], []]
 
 
 def test_a_fault_while_reading_ahead_is_told_to_the_block():
@@ -498,18 +475,6 @@ def test_a_new_text_keeps_the_slot_and_what_both_begin_with():
         assert read == [(60, 61), (5, 6)]
 
 
-def test_a_text_is_never_read_ahead_behind_its_own_block():
-    models = fake_models()
-    scheduler = Scheduler(models)
-    block = Asked("a", range(9))
-    warm = Asked("a", range(5), 0, warm=True)
-
-    run(scheduler, block, warm)
-
-    assert block.result == NOTHING
-    assert scheduler.pause() is None
-
-
 def test_both_models_read_at_the_same_time_where_they_may():
     """Each waits inside its evaluation until the other has begun; a fault of one is
     told when the other has ended."""
@@ -546,29 +511,20 @@ def test_a_verdict_says_how_long_the_models_took():
     assert asked.seconds > 0.0
 
 
-def test_what_nobody_expected_is_told_without_its_words():
+NAN = Candidates(*(np.array([x]) for x in (1, float("nan"), 0.0)))
+
+
+@pytest.mark.parametrize(
+    "verify", [lambda *_: 1 / 0, lambda *_: Verdict(0, 0, 0, (NAN,))]
+)
+def test_what_nobody_expected_is_told_without_its_words(verify):
+    """Nor are values that are not finite answered."""
     asked = Asked("a", (1, 2))
-    asked.round.verify = lambda *_: 1 / 0
-
-    run(Scheduler(fake_models()), asked)
-
-    assert str(asked.result) == "a model failed to compute"
-
-
-def test_values_that_are_not_finite_are_never_answered(capsys):
-    asked = Asked("a", (1, 2))
-    nan = Candidates(*(np.array([x]) for x in (1, float("nan"), 0.0)))
-    asked.round.verify = lambda *_: Verdict(0, 0, 0, (nan,))
-
+    asked.round.verify = verify
     run(Scheduler(fake_models()), asked)
 
     assert isinstance(asked.result, EngineError)
-
-
-def test_common_prefix():
-    assert common_prefix((1, 2, 3), (1, 2)) == 2
-    assert common_prefix((1, 2, 3), (1, 9, 3)) == 1
-    assert common_prefix((), (1,)) == 0
+    assert str(asked.result) == "a model failed to compute"
 
 
 def test_models_that_do_not_share_a_vocabulary_are_no_pair():

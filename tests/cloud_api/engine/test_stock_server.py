@@ -275,8 +275,6 @@ def only(path, fault):
 COMPLETIONS = "/v1/completions"
 FAULTS = {
     "html": (saying(b"<html>hello</html>"), "a web page; is there a vLLM"),
-    "text": (saying(b"hello"), "answers with no JSON object"),
-    "list": (saying([1, 2]), "answers with no JSON object"),
     "nan": (only(COMPLETIONS, saying(b'{"choices": [NaN]}')), "no JSON object"),
     "nothing there": (saying({"detail": "Not Found"}, 404), "no vLLM server at"),
     "key": (saying({"error": "no"}, 401), "SPECSTEER_GENERALIST_KEY"),
@@ -284,17 +282,12 @@ FAULTS = {
     "proxy": (saying(b"<html>", 502), "is not ready .status 502."),
     "endless": (endless, "more than its answer can hold"),
     "slow": (dripping, "takes more than 0.5 seconds"),
-    "no models": (saying({"data": []}), "serves no model; choose one"),
     "no length": (saying({"data": [{"id": "one"}]}), "only vLLM's servers"),
     "refusal": (
         only(COMPLETIONS, saying({"error": {"message": "no\x1b[2J"}}, 400)),
         "refused .status 400.: no",
     ),
     "choices": (only(COMPLETIONS, saying({"choices": []})), "answers as no vLLM does"),
-    "index": (
-        only(COMPLETIONS, saying({"model": "small-talk", "choices": [{"index": 5}]})),
-        "answers as no vLLM does",
-    ),
     "no ids": (
         only(
             COMPLETIONS,

@@ -2,14 +2,12 @@
 pipelining, hanging up."""
 
 import random
-import threading
 from dataclasses import replace
 from socket import SHUT_RDWR
 
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from cloud_api import run
 from decoding_core.messages import DraftBlock, Kind, Problem, Signal, Verdict
 from decoding_core.methods import available, build_for_server
 from decoding_core.verifier import EngineVerifier
@@ -95,8 +93,7 @@ def test_stream_and_this_process_verify_alike(server, client, method, changes):
     changes = {"temperature": 0.7, "rule": "stochastic", **changes}
     request = open_request(method=method, **changes)
     frames, device = frames_of(request), Device(request)
-    local = EngineVerifier(FakeEngine(GENERALIST), FakeEngine(BASE))
-    local.open(request)
+    local = verifier(request)
     with stream(server, open_session(client, request)) as socket:
         for _ in range(12):
             block = device.draft()
@@ -116,8 +113,7 @@ def test_evicted_sessions_go_on_as_if_nothing_had_happened(server, client):
     sessions = [open_session(client, device.request) for device in devices]
     for _ in range(6):
         for device, session_id in zip(devices, sessions, strict=True):
-            local = EngineVerifier(FakeEngine(GENERALIST), FakeEngine(BASE))
-            local.open(replace(device.request, text_ids=tuple(device.text)))
+            local = verifier(replace(device.request, text_ids=tuple(device.text)))
             block = device.draft()
             verdict = local.verify(block)
             assert_same(send_block(client, session_id, block), verdict)
@@ -189,82 +185,6 @@ def test_blocks_in_flight_after_a_refusal_are_not_verified():
     assert len(models.generalist.calls) == 2
 
 
-def test_blocks_in_flight_that_are_kept_are_all_verified(server, client):
-    request = open_request(prompt=(1,))
-    frames, local = frames_of(request), verifier(request)
-    with stream(server, open_session(client, request)) as socket:
-        blocks = [block_after([5, 6] * n, (5, 6), round_=n) for n in range(4)]
-        blocks = [replace(block, threshold=0.0) for block in blocks]  # all is kept
-        for block in blocks:
-            socket.send(frames.encode_block(block))
-        for block in blocks:
-            expected = frames.encode_verdict(timeless(local.verify(block)), 2)
-            assert timeless_frame(frames, socket.recv(), 2) == expected
-
-
-def test_more_blocks_than_the_window_are_told_to_wait():
-    models = fake_models()
-    request = open_request(prompt=(1,))
-    blocks = [block_after([5] * n, (5,), round_=n) for n in range(5)]
-    blocks = [replace(block, threshold=0.0) for block in blocks]
-    answers = {}
-    with running(lambda: models) as server, client_of(server) as client:
-        session_id = open_session(client, request)
-        models.generalist.gate.clear()
-
-        def ask(n):
-            with client_of(server) as other:
-                answers[n] = send_block(other, session_id, blocks[n])
-
-        threads = [threading.Thread(target=ask, args=(n,)) for n in range(4)]
-        for n, thread in enumerate(threads):
-            thread.start()
-            wait_until(lambda n=n: len(server.service.running) == n + 1)
-        answers[4] = send_block(client, session_id, blocks[4])
-        models.generalist.gate.set()
-        for thread in threads:
-            thread.join()
-
-    assert answers[4].kind is Kind.BUSY
-    assert [answers[n].accepted for n in range(4)] == [1] * 4
-
-
-def test_sessions_that_wait_together_are_verified_together():
-    models = fake_models(slots=4)
-    with running(lambda: models) as server, client_of(server) as client:
-        sessions = [open_session(client, open_request((n,))) for n in range(4)]
-        models.generalist.gate.clear()
-
-        def ask(session_id):
-            with client_of(server) as other:
-                send_block(other, session_id, block_after((), (1, 2)))
-
-        threads = [threading.Thread(target=ask, args=(one,)) for one in sessions]
-        threads[0].start()
-        assert models.generalist.entered.wait(PATIENCE)
-        for thread in threads[1:]:
-            thread.start()
-        wait_until(lambda: len(server.service.running) == 4)
-        models.generalist.gate.set()
-        for thread in threads:
-            thread.join()
-
-    assert [len(call) for call in models.generalist.calls] == [1, 3]
-    assert [len(call) for call in models.base.calls] == [1, 3]
-
-
-def test_a_block_of_another_text_is_resynced(server, client):
-    request = open_request(text=(7, 8))
-    frames = frames_of(request)
-    wrong = DraftBlock(0, 0, 2, 12345, (), (1,))
-    session_id = open_session(client, request)
-    with stream(server, session_id) as socket:
-        socket.send(frames.encode_block(wrong))
-        answer = frames.decode_answer(socket.recv())
-
-    assert answer == Signal(Kind.RESYNC, 0, 0, 2)
-
-
 @pytest.mark.parametrize("frame", [b"", b"short", b"\x09" * 116, "text"])
 def test_a_frame_that_is_no_block_ends_the_stream(server, client, frame):
     request = open_request()
@@ -278,16 +198,6 @@ def test_a_frame_that_is_no_block_ends_the_stream(server, client, frame):
 
     assert (answer.kind, answer.value) == (Kind.ERROR, Problem.MESSAGE)
     assert closed.value.rcvd.code == 1008
-
-
-def test_a_token_outside_the_vocabulary_ends_the_stream(server, client):
-    request = open_request()
-    frames = frames_of(request)
-    with stream(server, open_session(client, request)) as socket:
-        socket.send(frames.encode_block(block_after((), (VOCABULARY,), round_=9)))
-        answer = frames.decode_answer(socket.recv())
-
-    assert answer == Signal(Kind.ERROR, 0, 9, Problem.MESSAGE)
 
 
 def test_a_frame_above_all_sizes_is_not_read(server, client):
@@ -368,20 +278,6 @@ def test_silent_streams_end_when_the_device_ends_their_session(server, client):
         strange.send(frames.encode_block(block_after((), (1,))))
         assert isinstance(frames.decode_answer(strange.recv()), Verdict)
     wait_until(lambda: not server.app.state.streams)
-
-
-def test_a_stream_ends_when_its_session_was_idle_for_too_long(monkeypatch):
-    monkeypatch.setattr(run, "_SWEEP_SECONDS", 0.001)
-    request = open_request()
-    frames = frames_of(request)
-    with (
-        running() as server,
-        client_of(server) as client,
-        stream(server, open_session(client, request)) as socket,
-    ):
-        server.service._sessions._idle_seconds = -1.0
-
-        assert last_words(frames, socket) == NOTHING_HELD
 
 
 def test_a_stream_ends_when_its_session_makes_room_for_another():

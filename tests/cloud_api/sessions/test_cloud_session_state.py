@@ -9,7 +9,6 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from cloud_api.service import UNANSWERED, Join, Session, Verify
 from decoding_core.messages import (
     WINDOW,
-    DraftBlock,
     Kind,
     Problem,
     Signal,
@@ -186,33 +185,6 @@ TestLossyNetwork.settings = settings(
 )
 
 
-def test_a_block_that_does_not_follow_is_told_how_much_is_held():
-    session = new_session(text=(7, 8, 9))
-
-    wrong = DraftBlock(0, 0, 2, digest([7, 7]), (), (1,))
-    beyond = DraftBlock(0, 0, 4, digest([7, 8, 9, 9]), (), (1,))
-
-    assert session.receive(wrong) == Signal(Kind.RESYNC, 0, 0, 3)
-    assert session.receive(beyond) == Signal(Kind.RESYNC, 0, 0, 3)
-
-
-def test_a_reopened_session_goes_on_from_its_text():
-    session = new_session(text=(7, 8, 9))
-
-    decision = session.receive(block_after((7, 8, 9), (4, 5)))
-
-    assert decision == Verify((1, 2, 3, 7, 8, 9, 4, 5))
-
-
-def test_a_block_beyond_the_context_changes_nothing():
-    session = new_session(text=range(55))
-
-    decision = session.receive(block_after(range(55), (1, 2, 3)))
-
-    assert decision == Signal(Kind.ERROR, 0, 0, Problem.CONTEXT_FULL)
-    assert session.token_ids == (1, 2, 3, *range(55))
-
-
 @pytest.mark.parametrize(
     "changes", [{"method": "coupled"}, {"method": "lossless"}, {"base": "edge"}]
 )
@@ -224,15 +196,6 @@ def test_a_refusal_by_the_device_is_none_to_the_server(changes):
     session.finish(first, Verdict(0, 0, 0, ()))
 
     assert isinstance(session.receive(second), Verify)
-
-
-def test_a_block_that_failed_may_be_sent_again():
-    session = new_session()
-    block = block_after((), (1, 2))
-    session.receive(block)
-    session.finish(block, Signal(Kind.ERROR, 0, 0, Problem.ENGINE))
-
-    assert session.receive(block) == Verify((1, 2, 3, 1, 2))
 
 
 def test_frames_follow_the_terms():
@@ -257,16 +220,6 @@ def test_frames_follow_the_terms():
         "base elsewhere": (4, 6, False),
         "a bonus elsewhere": (5, 6, False),
     }
-
-
-def test_a_draft_sent_again_after_a_refusal_is_new():
-    """In the next epoch at the same place, as in rejection."""
-    session = new_session(method="rejection", temperature=1.0)
-    first, second = block_after((), (1, 2)), block_after((), (1, 2), epoch=1, round_=1)
-    session.receive(first)
-    session.finish(first, Verdict(0, 0, 0, ()))
-
-    assert session.receive(second) == Verify((1, 2, 3, 1, 2))
 
 
 def test_blocks_that_are_void_leave_the_window_to_the_next_epoch():
