@@ -43,10 +43,10 @@ _FAR_TOO_SLOW = 1.5
 _TRIED = 6  # blocks drafted ahead before their cost is known; of turns, one will do
 _LEAST_CHANCE = 0.05  # that the draft is kept, for drafting to go on
 _WORTH_ITS_TIME = 1.25
-"""In turns a token is drafted where it is worth so many times its time: those that seem
+"""In turns a token is drafted if it is worth this many times its time: those that seem
 just worth it are the ones of which too much is believed, and what is drafted in vain is
 sent, and read by a server that others wait for."""
-_FIRST_CHANCE = 0.5  # A block ends at this chance where nothing was measured yet
+_FIRST_CHANCE = 0.5  # A block ends at this chance while nothing is measured yet
 _CONFIDENCES = (0.1, 0.4, 0.8, 0.95, 0.99)  # bounds of the bins of probability
 _BELIEVED = (0.45, 0.5, 0.7, 0.85, 0.92, 0.97)  # shares kept per bin at first
 _BELIEF = 4.0  # drafted tokens that it takes to outweigh what was believed
@@ -63,7 +63,7 @@ class Costs:
     handling: float = 0.0  # to send a block and take in its verdict
 
     def block(self, length: int) -> float:
-        """To verify a block of so many tokens."""
+        """Seconds to verify a block of `length` tokens."""
         return self.verify + self.verify_token * length
 
 
@@ -138,7 +138,7 @@ def _noticed(answer: float, drafts: list[tuple[float, float]], token: float) -> 
 
 @lru_cache(512)
 def plan(costs: Costs, acceptance: float, limit: int, window: Window = "auto") -> Plan:
-    """The lengths up to `limit` and, where it is left open, the window that take the
+    """The lengths up to `limit` and, if it is left open, the window that take the
     least time a token."""
     lengths = [length for length in _LENGTHS if length <= limit] or [limit]
     best: tuple[float, Plan] | None = None
@@ -210,8 +210,8 @@ class _Confidence:
 class DraftLengths:
     """Chooses how long drafts are, from what one text's rounds have taken so far.
 
-    Where the window is open too, a text begins in turns. It drafts ahead once that is
-    expected to be faster, and goes back where it was not: where device and verifier
+    If the window is open too, a text begins in turns. It drafts ahead once that is
+    expected to be faster, and goes back if it was not: if device and verifier
     share their cores, each is slower while the other works.
     """
 
@@ -224,7 +224,7 @@ class DraftLengths:
         by_confidence: bool = False,
     ) -> None:
         """`limit` is the longest draft; a length or a window that is set stays. Where
-        blocks end by confidence, they tell the server where the specialist was sure;
+        blocks end by confidence, they show the server where the specialist was sure;
         otherwise each drafted token is taken to be kept as often as any other."""
         self._confidence = _Confidence() if by_confidence else None
         self._length = limit if length == "auto" else min(length, limit)
@@ -252,7 +252,7 @@ class DraftLengths:
         return (self._ahead if self.window > 1 else self._turns).costs()
 
     def next(self, out: int, drafted: Sequence[float] = ()) -> int:
-        """How long the next block is to be, with so many blocks out, when tokens of
+        """How long the next block is to be, with `out` blocks out, when tokens of
         these confidences are drafted for it."""
         planned = self._plan.later if out else self._plan.first
         if self._confidence is None or not self._fitted:
@@ -309,7 +309,7 @@ class DraftLengths:
         waited: float,
         drafted: Sequence[float] = (),
     ) -> None:
-        """Take in a verdict on so many tokens, of these confidences: for how long the
+        """Take in a verdict on drafted tokens of these confidences: for how long the
         models worked for it, and for how long it was waited for in all, in seconds."""
         if self._confidence is not None:
             for place, confidence in enumerate(drafted[: kept + 1]):
@@ -358,7 +358,7 @@ class DraftLengths:
             key=lambda found: found[1] * _WORTH_A_BLOCK ** found[0].window,
         )
         if ahead and measured is self._turns:
-            # A single block tells when both sides slow each other down badly.
+            # A single block shows when both sides slow each other down badly.
             share, found = self.acceptance, self._ahead.costs()
             if seconds_a_token(found, share, drafted_ahead) > _FAR_TOO_SLOW * by_turns:
                 return in_turns

@@ -1,13 +1,13 @@
 """Everything that can go wrong, as a tree.
 
 DecodingError
-├── InvalidSettingsError        a parameter out of its range: tell the user
+├── InvalidSettingsError        a parameter out of its range: shown to the user
 ├── UnknownMethodError          no such decoding method: list those there are
-├── VocabularyMismatchError     two models that cannot be compared: tell the user
+├── VocabularyMismatchError     two models that cannot be compared: shown to the user
 ├── ContextFullError            the text no longer fits: stop, keep what is settled
 ├── StoppedError                the user stopped: keep what is settled
 ├── MessageError                bytes that are no message of this protocol
-├── EngineError                 a model could not compute: tell the user
+├── EngineError                 a model could not compute: shown to the user
 ├── ModelError                  a model cannot be used
 │   ├── ModelNotFoundError
 │   └── ChecksumError
@@ -15,8 +15,8 @@ DecodingError
     ├── CloudUnreachableError   no answer: go on offline, and say so
     ├── SessionLostError        the server forgot: open again and send the text so far
     ├── CloudBusyError          the server asks to wait
-    └── CloudRefusedError       the server said no: tell the user
-        └── CertificateError    it is not the server that it was: tell the user
+    └── CloudRefusedError       the server said no: shown to the user
+        └── CertificateError    it is not the server that it was: shown to the user
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class CloudError(DecodingError):
 
 
 class CloudUnreachableError(CloudError):
-    """No answer from the server. The loop goes on offline and the person is told."""
+    """No answer from the server. The loop goes on offline and notifies the person."""
 
 
 class CloudSlowError(CloudUnreachableError):
@@ -96,7 +96,7 @@ class CloudRefusedError(CloudError):
 
 class CertificateError(CloudRefusedError):
     """What answers shows another certificate than the server that the device was paired
-    with. Nothing was sent; told to the user, never retried."""
+    with. Nothing was sent; shown to the user, never retried."""
 
 
 class VocabularyRefusedError(CloudRefusedError, VocabularyMismatchError):

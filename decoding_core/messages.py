@@ -6,14 +6,14 @@ text in its public form, from 0 after the prompt.
 
 The format and its version live nowhere else. Frames are little-endian and of one size
 per direction for a whole session: padded with zeros, never compressed. Sizes that
-followed the content would tell an eavesdropper how many tokens were kept (arXiv
+followed the content would show an eavesdropper how many tokens were kept (arXiv
 2411.01076).
 
 Up:    version u8, type u8, flags u16, epoch u32, round u64, position u32, digest u32,
        settled u16, drafted u16, threshold f64, then ids u32.
 Down:  version u8, type u8, flags u16, epoch u32, round u64, value u32, rows u16,
        padding u16, seconds f32, ratio sum f64, then per row its length u16, padding u16
-       and tail f32, then per candidate id u32, generalist f32 and, where it is asked,
+       and tail f32, then per candidate id u32, generalist f32 and, if it is asked,
        base f32.
 `value` is the count of kept tokens, the tokens held (resync), milliseconds to wait
 (busy) or a problem code (error).
@@ -78,7 +78,7 @@ class Terms:
     rule: AcceptanceRule = "greedy"
     temperature: float = 0.0
     seed: int = 0
-    """Of the server's own noise; tells nothing about the device's."""
+    """Of the server's own noise; says nothing about the device's."""
     candidates: int = 100
     """K: how many tokens a row of candidates holds, besides the drafted one."""
     candidate_rule: CandidateRule = "generalist"
@@ -154,13 +154,13 @@ class Candidates:
     token_ids: NDArray[np.int32]  # (K,)
     generalist_logprobs: NDArray[np.float32]  # (K,)
     base_logprobs: NDArray[np.float32] | None  # (K,)
-    """None where the server asks no base."""
+    """None if the server asks no base."""
     tail_log_ratio: float = NOTHING_LEFT_OUT
-    """Logarithm of the largest L / B^strength, or L where there is no base, of a token
+    """Logarithm of the largest L / B^strength, or L if there is no base, of a token
     that is no candidate; never too small. The strength is that of the method's target,
     which for `costeer` is more than the one that is set."""
     whole_base: NDArray[np.floating[Any]] | None = None  # (V,)
-    """The base on all tokens, where it runs on this device; never travels."""
+    """The base on all tokens, if it runs on this device; never travels."""
 
     def __post_init__(self) -> None:
         given = (self.generalist_logprobs, self.base_logprobs)
@@ -171,7 +171,7 @@ class Candidates:
             raise MessageError("candidates with ids below 0")
 
     def check(self, vocabulary: int) -> None:
-        """Raise MessageError where an id is none of so many tokens: the ids came from
+        """Raise MessageError if an id is not below `vocabulary`: the ids came from
         another machine, and are looked up here."""
         if self.token_ids.size and self.token_ids.max() >= vocabulary:
             raise MessageError(
@@ -214,7 +214,7 @@ class Verdict:
     drafts again after a refusal. Where a bonus is drawn, one more after them all."""
     ratio_sum: float = 0.0
     """Sum of L / B over the drafted tokens up to and with the first refused one, each a
-    multiple of `RATIO_UNIT`, where the server decides; else 0. The sum over a text is
+    multiple of `RATIO_UNIT`, if the server decides; else 0. The sum over a text is
     therefore the same wherever its blocks end."""
     seconds: float = 0.0
     """How long the models took for this block, as far as the verifier says."""
@@ -321,7 +321,7 @@ class FrameFormat:
         return (header + ids.tobytes()).ljust(self.up_size, b"\0")
 
     def decode_block(self, frame: bytes) -> DraftBlock:
-        """The block in a frame; raises MessageError when it is none."""
+        """The block in a frame; raises MessageError if the frame is invalid."""
         if len(frame) != self.up_size:
             raise MessageError("a frame of the wrong size")
         version, kind, _, epoch, round_, position, check, *counts, threshold = (
@@ -371,7 +371,7 @@ class FrameFormat:
         return header.ljust(self.down_size, b"\0")
 
     def decode_answer(self, frame: bytes) -> Verdict | Signal:
-        """The verdict or signal in a frame; raises MessageError when it is none."""
+        """The verdict or signal in a frame; raises MessageError if it is invalid."""
         if len(frame) != self.down_size:
             raise MessageError("a frame of the wrong size")
         version, number, _, epoch, round_, value, rows, *sums = _DOWN.unpack_from(frame)

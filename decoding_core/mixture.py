@@ -1,9 +1,9 @@
-"""How much a draw tells of the history, and draws that tell no more than a bound.
+"""How much a draw reveals of the history, and draws that reveal no more than a bound.
 
 S is the distribution (V,) that a token is drawn from given the history, R one that does
-not know it: the reference. A token x that was drawn tells log S(x)/R(x) nats. The
-mixture M = (1 - w) R + w S tells log M/R = log(1 + w (S/R - 1)), which is monotone in w
-and in S/R: so the largest weight that keeps it between two bounds at every token is
+not know it: the reference. A drawn token x reveals log S(x)/R(x) nats. The mixture
+M = (1 - w) R + w S reveals log M/R = log(1 + w (S/R - 1)), which is monotone in w and
+in S/R: so the largest weight that keeps it between two bounds at every token is
 known in closed form, from the largest and the least S/R. (Under a Renyi divergence it
 is found by bisection, as in the paper.)
 
@@ -23,8 +23,8 @@ from decoding_core.sampling import Draw, Drawn, Floats
 
 UNCUT = 0.1
 """Share of a reference that top-p does not cut. With none, a token outside of the
-nucleus without the history would tell infinitely much; with all, every token would tell
-something where the history changes nothing."""
+nucleus without the history would reveal infinitely much; with all, every token would
+reveal something even if the history changes nothing."""
 _HIGHEST = 700.0  # nats; the exponential of more is no float
 
 
@@ -39,7 +39,7 @@ def reference(draw: Draw, weights: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reference:
-    """R over a vocabulary, computed where it is looked up, as `Drawn` is."""
+    """R over a vocabulary, computed when it is looked up, as `Drawn` is."""
 
     cut: Drawn
     uncut: Drawn

@@ -92,10 +92,10 @@ def read_invitation(given: str) -> Invitation:
         parts = urlsplit(given.strip())
         found = parse_qs(parts.query, max_num_fields=_MOST_FIELDS)
     except ValueError as error:
-        raise InvalidSettingsError("the link is none for pairing") from error
+        raise InvalidSettingsError("this is not a link for pairing") from error
     said = {name: values[-1] for name, values in found.items()}
     if (parts.netloc or parts.path.strip("/")) != "pair":
-        raise InvalidSettingsError("the link is none for pairing")
+        raise InvalidSettingsError("this is not a link for pairing")
     if said.get("v") != str(VERSION):
         raise InvalidSettingsError(
             "the link is of another version of SpecSteer: bring device and server to "

@@ -92,7 +92,7 @@ class BatchEngine(Protocol):
         """Forget everything in a slot after its first `position` tokens."""
 
     def evaluate(self, readings: Sequence[Reading]) -> list[Floats]:
-        """Read on in several slots, in one pass where they fit; logits (rows, V) of
+        """Read on in several slots, in one pass if they fit; logits (rows, V) of
         each reading. When it raises, nothing was read."""
 
     def interrupt(self) -> None:
@@ -145,8 +145,8 @@ class LogitRows(Protocol):
         base: Self | None = None,
         weight: float = 0.0,
     ) -> float:
-        """The largest logit of a row, less `weight` times the base's, of a token that
-        is none of those; never too small."""
+        """Upper bound on logit - weight * base logit in a row, over all tokens but
+        `token_ids`."""
 
 
 @runtime_checkable
@@ -248,7 +248,7 @@ class Method(Protocol):
     @property
     def needs_generalist(self) -> bool:
         """Whether anything depends on the generalist; else no server is asked, and the
-        base, where it is used, runs on the device."""
+        base, if it is used, runs on the device."""
 
     @property
     def delta_weight(self) -> float:
@@ -272,7 +272,7 @@ class Method(Protocol):
         the server refused, or what a device that decides aims at."""
 
     def bonus(self, specialist: Floats, row: Candidates) -> Floats:
-        """Probabilities (K,) of the token after a full block, where one is drawn."""
+        """Probabilities (K,) of the token after a full block, if one is drawn."""
 
     def bonus_waits(self, likeliest: int, row: Candidates) -> bool:
         """Whether no token is drawn after a full block whose row lacks what the next

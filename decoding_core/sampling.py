@@ -43,12 +43,12 @@ _MIXES = (
 _AT_ONCE = 8192
 """Tokens whose noise is computed at once: their arrays stay in the fastest cache."""
 _COLUMNS = 64
-"""Sums and maxima over a vocabulary are taken over so many strides of it: element by
+"""Sums and maxima over a vocabulary are taken over this many strides of it: element by
 element of long rows, which a processor does many times faster than along one row."""
 _LARGE = 16_384
 """Shorter rows are summed as they are, and drawn from in one step."""
 _PART = 1024
-"""Of so many tokens the mass is first summed as one, where a token is drawn."""
+"""How many tokens have their mass summed as one first when a token is drawn."""
 _RARE = 1e-4
 """Tokens of less than this probability are seldom in a nucleus."""
 _NEAR_ZERO, _NEAR_INFINITY = 1e-20, 1e30
@@ -152,7 +152,7 @@ def _exponentials(
     logits: Floats, scale: float, scratch: Floats | None = None
 ) -> tuple[Floats, float, float]:
     """Exponentials (V,) of (logits - origin) * scale, their sum, and the origin: 0, or
-    the largest logit where the logits lie so far from 0 that numbers would not do."""
+    the largest logit if the logits lie too far from 0 for float32."""
     with np.errstate(over="ignore"):
         if scale == 1.0:
             found = np.exp(logits, out=scratch)
@@ -205,8 +205,8 @@ def likeliest_ids(logits: Floats, count: int, tied: float = TIED) -> NDArray[np.
         return np.arange(len(logits))
     width, few = len(logits) // _COLUMNS, None
     if 2 * count <= width:  # else little would be saved
-        # The maxima of `count` parts of the logits are so many logits, so the last of
-        # the likeliest is no smaller than the least of them; few others are as large.
+        # The maxima of `count` parts of the logits are logits too, so the last of the
+        # likeliest is no smaller than the least of them; few others are as large.
         body, rest = logits[: _COLUMNS * width], logits[_COLUMNS * width :]
         maxima = np.append(body.reshape(_COLUMNS, width).max(axis=0), rest)
         bound = np.partition(maxima, -count)[-count]
@@ -266,8 +266,8 @@ class ArrayRows:
         base: ArrayRows | None = None,
         weight: float = 0.0,
     ) -> float:
-        """The largest logit of a row, less `weight` times the base's, of a token that
-        is none of those; never too small."""
+        """Upper bound on logit - weight * base logit in a row, over all tokens but
+        `token_ids`."""
         if base is None or not weight:
             others = self.logits[row].copy()
             others[token_ids] = -np.inf
@@ -343,7 +343,7 @@ def sample(weights: Floats, uniform: float) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawn:
-    """The probabilities (V,) that a token is drawn with: computed where they are looked
+    """The probabilities (V,) that a token is drawn with: computed when they are looked
     up, by an index or by several, since few of them ever are."""
 
     logits: Floats  # (V,)

@@ -76,7 +76,7 @@ class VerifierRole:
     on where blocks end, and the next block waits for the verdict."""
     reads_specialist: bool  # whether the target depends on the specialist
     adds_draft: bool
-    """Whether the drafted token is among the candidates. It is not where the device
+    """Whether the drafted token is among the candidates. It is not if the device
     decides: the cut would depend on the draft, and the text with it."""
     redrafts: bool  # whether a refused place is drafted again and needs no row
 
@@ -105,7 +105,7 @@ class VerifierRole:
         return range(kept, kept + 1)
 
     def rows(self, drafted: int) -> int:
-        """How many rows of logits a block of so many tokens is verified from: one for
+        """How many rows of logits a block of `drafted` tokens is verified from: one for
         each, and one for the bonus or for the token that stands alone."""
         return drafted + (self.draws_bonus or not drafted)
 
@@ -283,7 +283,7 @@ class RunningThreshold:
         return min(total / count, THRESHOLD_LIMIT) if count else self._start, room
 
     def learn(self, position: int, ratio_sum: float, places: int) -> None:
-        """Take in the sum of L/B over so many places from `position` on."""
+        """Take in the sum of L/B over `places` from `position` on."""
         stride = position // self.STRIDE
         while len(self._sums) <= stride:
             self._sums.append([0.0, 0])
@@ -383,7 +383,7 @@ class BlocksOut(deque[DraftBlock]):
 
     def add(self, block: DraftBlock) -> None:
         """Take in a block; those of an epoch before are void. Raises MessageError
-        where the window is full."""
+        if the window is full."""
         if self and self[-1].epoch < block.epoch:
             self.clear()
         if len(self) == WINDOW:
@@ -427,7 +427,7 @@ class EngineVerifier(VerifierHere):
 
     It satisfies the interface that the client of a server does, so the whole system
     runs in one process for tests, and for a person who has both models on one machine.
-    The base must be there where the method compares with it and the terms place it on
+    The base must be there if the method compares with it and the terms place it on
     the server.
     """
 

@@ -143,7 +143,7 @@ class BaseMethod:
 
     @property
     def delta_weight(self) -> float:
-        """The method's own strength; 0 where the delta plays no part."""
+        """The method's own strength; 0 if the delta plays no part."""
         return float(getattr(self, "strength", 0.0))
 
     def acceptance(self, generalist: Floats, base: Floats, threshold: float) -> Floats:

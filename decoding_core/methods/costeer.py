@@ -27,7 +27,7 @@ STEPS, LIGHT_STEPS = 20, 1
 def steps_as_strength(
     steps: int, *, alpha: float = 2.0, lam: float = 2.0, eta: float = 10.0
 ) -> float:
-    """c_T: the strength that so many steps amount to."""
+    """c_T: the strength that `steps` of the loop amount to."""
     total, last = 0.0, 0.0
     for step in range(1, steps + 1):
         total += last

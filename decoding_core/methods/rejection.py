@@ -3,7 +3,7 @@
 The server keeps a draft with min(1, (L/B) / threshold). After a refusal it sends no
 candidates; the device drafts again from there, with fresh noise. This is rejection
 sampling: what is emitted is exactly S * min(L/B, threshold) / norm at every position,
-and T at strength 1 where the threshold is no smaller than the largest L/B. The strength
+and T at strength 1 if the threshold is no smaller than the largest L/B. The strength
 plays no part. A place where all drafts are refused ends the text.
 
 At temperature 0 the same draft would be refused for ever, so it must be above.

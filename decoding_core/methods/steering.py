@@ -4,7 +4,7 @@ The target is T(v) = L(v) * (S(v)/B(v))^beta / Z. For beta = 1 the ratio T/S is
 (L/B)/Z: the private distribution cancels, so the server can verify a draft without it.
 Z is replaced by the threshold. What the stochastic rule then emits is a mixture,
 A * S*min(L/B, threshold)/norm + (1 - A) * T, with A the share of S that is kept:
-equal to T only where the threshold is no smaller than the largest L/B.
+equal to T only if the threshold is no smaller than the largest L/B.
 
 Source: SpecSteer (arXiv 2603.16219), equations 6 to 8 and appendix D.
 """
