@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
-from typing import TypedDict
+from typing import NamedTuple
 
 from base import python_child
 from decoding_core.errors import ModelError
@@ -36,30 +36,24 @@ PLAIN = (
 behind it. No words of ours say who speaks: such a model has learnt to go on with a
 text, and would go on with them, too."""
 
-_MARK = "|".join(re.escape(mark) for pair in MARKS for mark in pair)
-_PLACEHOLDER = re.compile(rf"\ue000([0-9]{{1,6}})\ue001|\ue002(\s*(?:{_MARK}))?")
-"""Stands for a stretch of a message, or before a mark of thoughts that is a message's
-own; what a template strips may leave it without its mark."""
-_CLOSING = frozenset(end for _, end in MARKS)
+_BLOCKS = (f"{re.escape(begin)}.*?{re.escape(end)}" for begin, end in MARKS)
+_THOUGHTS = re.compile(rf"\s*(?:{'|'.join(_BLOCKS)})\s*", re.DOTALL)
+"""A block of thoughts before an old answer, which no model reads again."""
+_PLACEHOLDER = re.compile(r"\ue000([0-9]{1,6})\ue001")
+"""Stands for the text of a message."""
 _MOST_SPACE = 64
 """Characters of space at the edges of a message that a template sees."""
-_LONGEST = 256 << 10
-"""Characters of a template, and of what it writes around the messages. The longest
-among usual models has about 16,000."""
 _SECONDS = 5
 """Of computing; a usual template takes a thousandth of it."""
 _PATIENCE = 120.0
 """Seconds to wait for a process that cannot compute for more than `_SECONDS`."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Conversation:
-    """What a template sees of messages."""
-
-    turns: tuple[tuple[str, str], ...]
-    """Roles, and the shapes of contents."""
-    needed: tuple[int, ...]
-    """The placeholders that must be rendered; those of old thoughts need not be."""
+PASSAGE_TOKENS = 240
+"""How long a past text may be in a prompt."""
+Tokenize = Callable[[str, bool], list[int]]
+"""Turns a text into ids; whether control tokens may be read from it."""
+_Shapes = tuple[tuple[str, str], ...]
+"""What a template sees of a conversation: roles, and placeholders between spaces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +61,15 @@ class ChatTemplate:
     """The chat template of a model, and what a template takes from its vocabulary."""
 
     source: str
-    """Jinja; empty where the model has none, and `PLAIN` stands for it."""
+    """Jinja; empty if the model has none, and `PLAIN` is used."""
     controls: Mapping[str, int]
     """The ids of all control tokens, by their texts."""
     bos: str = ""
     """The text of the token that begins every text, if there is one."""
     eos: str = ""
     adds_bos: bool = False
-    """Whether the model is to read `bos` even where its template does not write it. It
-    is never read twice."""
+    """Whether the model reads `bos` even if its template does not write it; never
+    twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,33 +81,15 @@ class Segment:
     """Whether control tokens may be read from it: true for the template's own words."""
 
 
-class Asked(TypedDict):
-    """What `chat` wants rendered."""
-
-    template: str
-    conversations: list[list[dict[str, str]]]
-    """Their contents are shapes with placeholders."""
-    needed: list[list[str]]
-    """The placeholders of each that must be rendered."""
-    bos_token: str
-    eos_token: str
-    day: str
-    """In ISO 8601: what `strftime_now` tells."""
-    longest: int
-    """Characters that a text may have."""
-    seconds: int
-    """Of computing."""
-
-
-class Told(TypedDict):
-    """What it is told."""
+class Rendered(NamedTuple):
+    """The answer of `template_child`."""
 
     texts: list[tuple[str, str]]
     """For each conversation, its text, or "" and why there is none."""
     folded: bool
     """Whether the template takes no system role, so that the user says it."""
     switches: list[str]
-    """By which variables it was told not to think."""
+    """The variables by which it was told not to think."""
 
 
 def render(template: ChatTemplate, messages: Sequence[Message]) -> list[Segment]:
@@ -123,25 +99,20 @@ def render(template: ChatTemplate, messages: Sequence[Message]) -> list[Segment]
     Raises:
         ModelError: the template cannot be rendered, or loses a message.
     """
-    conversation, stretches = _shaped(messages)
-    conversations = _USUAL if conversation in _USUAL else (conversation,)
-    told = _told(template, conversations, date.today().isoformat())
-    text, why = told["texts"][conversations.index(conversation)]
+    shapes, texts = _shaped(messages)
+    conversations = _USUAL if shapes in _USUAL else (shapes,)
+    answer = _rendered(template, conversations)
+    text, why = answer.texts[conversations.index(shapes)]
     if why:
         raise ModelError(f"the model's chat template cannot be used: {why}")
-    segments, start, rendered = list[Segment](), 0, list[int]()
+    segments, start, seen = list[Segment](), 0, list[int]()
     for found in _PLACEHOLDER.finditer(text):
+        seen.append(int(found[1]))
         segments.append(Segment(text[start : found.start()], control=True))
+        segments.append(Segment(texts.get(seen[-1], ""), control=False))
         start = found.end()
-        if found[1]:
-            rendered.append(int(found[1]))
-            said = stretches[rendered[-1]] if rendered[-1] < len(stretches) else ""
-            segments.append(Segment(said, control=False))
-        elif found[2]:
-            segments.append(Segment(found[2], control=False))
     segments.append(Segment(text[start:], control=True))
-    known, seen = set(range(len(stretches))), set(rendered)
-    if len(seen) < len(rendered) or not set(conversation.needed) <= seen <= known:
+    if sorted(seen) != sorted(texts):
         raise ModelError("the model's chat template leaves out a message")
     if bos := template.bos:
         first = segments[0].text
@@ -155,34 +126,21 @@ def render(template: ChatTemplate, messages: Sequence[Message]) -> list[Segment]
     return [segment for segment in segments if segment.text]
 
 
-def _shaped(messages: Sequence[Message]) -> tuple[_Conversation, list[str]]:
-    """What a template sees of messages, and the stretches that placeholders stand
-    for."""
-    turns, needed, stretches = [], list[int](), list[str]()
-    for message in messages:
-        parts = [message.content]
-        if message.role == "assistant":
-            parts = re.split(f"({_MARK})", message.content)
-        closed = max((i for i, part in enumerate(parts) if part in _CLOSING), default=0)
-        shape = ""
-        for i, part in enumerate(parts):
-            if i % 2:
-                shape += part
-                continue
-            core = part.strip()
-            if len(part) - len(core) > _MOST_SPACE:
-                core = part
-            before, _, behind = part.partition(core) if core else (part, "", "")
-            shape += before
-            if core:
-                shape += f"\ue000{len(stretches)}\ue001"
-                if i >= closed:
-                    needed.append(len(stretches))
-                stretches.append(core)
-            # Before the space, so that a template can strip that at the mark.
-            shape += ("\ue002" if i + 1 < len(parts) else "") + behind
-        turns.append((message.role, shape))
-    return _Conversation(tuple(turns), tuple(needed)), stretches
+def _shaped(messages: Sequence[Message]) -> tuple[_Shapes, dict[int, str]]:
+    """What a template sees of messages, and the texts that placeholders stand for."""
+    shapes, texts = [], dict[int, str]()
+    for number, message in enumerate(messages):
+        said = message.content
+        if message.role == "assistant" and (thoughts := _THOUGHTS.match(said)):
+            said = said[thoughts.end() :]
+        core = said.strip()
+        if len(said) - len(core) > _MOST_SPACE:
+            core = said
+        if core:
+            texts[number] = core
+            said = said.replace(core, f"\ue000{number}\ue001", 1)
+        shapes.append((message.role, said))
+    return tuple(shapes), texts
 
 
 _USUAL = tuple(
@@ -193,12 +151,9 @@ _USUAL = tuple(
 
 
 def prompt_ids(
-    tokenize: Callable[[str, bool], list[int]],
-    template: ChatTemplate,
-    messages: Sequence[Message],
+    tokenize: Tokenize, template: ChatTemplate, messages: Sequence[Message]
 ) -> list[int]:
-    """Token ids of the rendered prompt; `tokenize` takes a text and whether control
-    tokens may be read from it."""
+    """Token ids of the rendered prompt."""
     segments = render(template, messages)
     whole = "".join(segment.text for segment in segments)
     controls = _any_of(tuple(text for text in template.controls if text in whole))
@@ -230,19 +185,19 @@ def describe_template(template: ChatTemplate) -> str:
     Raises:
         ModelError: it cannot be used.
     """
-    for conversation in _USUAL:
-        render(template, [Message(role, "x") for role, _ in conversation.turns])
+    for shapes in _USUAL:
+        render(template, [Message(role, "x") for role, _ in shapes])
     if not template.source:
         return (
             "the model has none, so it reads plain texts and may not find an end; one "
             "that follows instructions writes better"
         )
-    told = _told(template, _USUAL, date.today().isoformat())
+    answer = _rendered(template, _USUAL)
     parts = ["the model's own"]
-    if told["folded"]:
+    if answer.folded:
         parts.append("it has no system role, so past texts stand before the request")
-    if told["switches"]:
-        parts.append(f"it is told not to think aloud ({', '.join(told['switches'])})")
+    if answer.switches:
+        parts.append(f"it is told not to think aloud ({', '.join(answer.switches)})")
     elif mentions(template.source):
         parts.append(
             "it cannot be told not to think aloud, so blocks of thoughts are closed "
@@ -253,44 +208,22 @@ def describe_template(template: ChatTemplate) -> str:
 
 @lru_cache(maxsize=64)
 def _any_of(texts: tuple[str, ...]) -> re.Pattern[str]:
-    """Finds any of these texts, the longest where several begin."""
+    """Finds any of these texts, the longest if several begin."""
     longest_first = sorted(filter(None, texts), key=len, reverse=True)
     return re.compile("|".join(map(re.escape, longest_first)) or "(?!)")
 
 
-def _told(
-    template: ChatTemplate, conversations: tuple[_Conversation, ...], day: str
-) -> Told:
-    source = template.source or PLAIN
-    if len(source) > _LONGEST:
-        raise ModelError(
-            "the model's chat template cannot be used: it has more than "
-            f"{_LONGEST} characters"
-        )
-    return _rendered(source, template.bos, template.eos, conversations, day)
+def _rendered(template: ChatTemplate, conversations: tuple[_Shapes, ...]) -> Rendered:
+    source, day = template.source or PLAIN, date.today().isoformat()
+    return _ask_child(source, template.bos, template.eos, conversations, day, _SECONDS)
 
 
 @lru_cache(maxsize=64)
-def _rendered(
-    source: str, bos: str, eos: str, conversations: tuple[_Conversation, ...], day: str
-) -> Told:
+def _ask_child(
+    source: str, bos: str, eos: str, said: tuple[_Shapes, ...], day: str, seconds: int
+) -> Rendered:
     """The text for each conversation, with placeholders for the messages, or why there
     is none."""
-    asked: Asked = {
-        "template": source,
-        "conversations": [
-            [{"role": role, "content": shape} for role, shape in one.turns]
-            for one in conversations
-        ],
-        "needed": [
-            [f"\ue000{number}\ue001" for number in one.needed] for one in conversations
-        ],
-        "bos_token": bos,
-        "eos_token": eos,
-        "day": day,
-        "longest": _LONGEST,
-        "seconds": _SECONDS,
-    }
     with python_child.start(
         "models.template_child:main",
         stdin=subprocess.PIPE,
@@ -298,28 +231,17 @@ def _rendered(
         stderr=subprocess.DEVNULL,
         encoding="utf-8",
     ) as child:
+        asked = json.dumps([source, bos, eos, said, day, seconds])
         try:
-            answer, _ = child.communicate(json.dumps(asked), timeout=_PATIENCE)
+            answer, _ = child.communicate(asked, timeout=_PATIENCE)
         except subprocess.TimeoutExpired:
             child.kill()
             answer = ""
     try:
-        told: Told = json.loads(answer)
-        return told
+        return Rendered(*json.loads(answer))
     except ValueError:
         why = "it takes too much time or memory, as no sound template does"
-        return {
-            "texts": [("", why)] * len(conversations),
-            "folded": False,
-            "switches": [],
-        }
-
-
-PASSAGE_TOKENS = 240
-"""How long a past text may be in a prompt."""
-
-Tokenize = Callable[[str, bool], list[int]]
-"""A text, and whether control tokens may be read from it."""
+        return Rendered([("", why)] * len(said), False, [])
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,18 +259,14 @@ class PromptPacker:
         return prompt_ids(self.tokenize, self.template, messages)
 
     def excerpt(self, kind: str, recipient: str, subject: str, text: str) -> Excerpt:
-        """A past text, shortened to what a prompt may hold of it."""
+        """A past text, shortened to `PASSAGE_TOKENS`."""
         text = shortened(text, PASSAGE_TOKENS, self.tokenize)
         return Excerpt(kind, recipient, subject, text)
 
     def fitting(
-        self,
-        request: Request,
-        excerpts: Sequence[Excerpt],
-        background: str,
-        room: int,
+        self, request: Request, excerpts: Sequence[Excerpt], background: str, room: int
     ) -> list[int]:
-        """Places of the excerpts, best first, that go into `room` tokens together
+        """Places of the excerpts, best first, that fit into `room` tokens together
         with the request."""
         chosen: list[int] = []
         for place in range(len(excerpts)):

@@ -106,7 +106,7 @@ def test_one_process_renders_what_a_text_needs(monkeypatch):
         return start(*words, **streams)
 
     monkeypatch.setattr(chat.python_child, "start", counted)
-    chat._rendered.cache_clear()
+    chat._ask_child.cache_clear()
     for number in range(3):
         render(CHATML, [Message("user", f"say {number}")])
         segments = render(CHATML, [Message("system", "s"), Message("user", "u")])
@@ -214,36 +214,14 @@ def test_a_template_trims_what_it_is_written_to(typed):
     )
 
 
-STRIPS = (
-    "{% for m in messages %}{% set said = m.content %}"
-    "{% if m.role == 'assistant' and '</think>' in said %}"
-    "{% set said = said.split('</think>')[-1].lstrip('\\n') %}{% endif %}"
-    "<{{ said }}>{% endfor %}"
-)
 THOUGHT = "<think>\nhm <b>\n</think>\n\nYes <think>"
 
 
-def test_a_template_strips_the_thoughts_of_an_old_answer():
-    """A user's marks are words; so are those that a template leaves."""
+def test_thoughts_before_an_old_answer_are_not_read_again():
+    """A user's marks are words, and so are those within an answer."""
     turns = [Message("user", "a </think> b"), Message("assistant", THOUGHT)]
-    assert rendered(STRIPS, *turns) == "<a </think> b><Yes <think>>"
     plain = "{% for m in messages %}<{{ m.content }}>{% endfor %}"
-    assert rendered(plain, *turns) == f"<a </think> b><{THOUGHT}>"
-    segments = render(ChatTemplate(STRIPS, {}), turns)
-    assert " <think>" in [one.text for one in segments if not one.control]
-
-
-def test_a_template_may_say_old_thoughts_in_its_own_words():
-    """It gets them without the lines around them."""
-    source = (
-        "{% for m in messages %}{% set parts = m.content.split('</think>') %}"
-        "[{{ parts[0].split('<think>')[-1].strip('\\n') }}]{{ parts[-1] | trim }}"
-        "{% endfor %}"
+    assert rendered(plain, *turns) == "<a </think> b><Yes <think>>"
+    assert rendered(plain, Message("assistant", "No <think> a </think>")) == (
+        "<No <think> a </think>>"
     )
-    assert rendered(source, Message("assistant", THOUGHT)).startswith("[hm <b>]Yes")
-
-
-def test_a_template_that_loses_an_answer_behind_its_thoughts_is_an_error():
-    source = "{% for m in messages %}{{ m.content.split('</think>')[0] }}{% endfor %}"
-    with pytest.raises(ModelError, match="leaves out a message"):
-        rendered(source, Message("assistant", THOUGHT))
