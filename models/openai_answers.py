@@ -10,15 +10,15 @@ from contextlib import AbstractAsyncContextManager, aclosing, suppress
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from models.openai_bodies import ChatBody, CompletionBody
 
 
 class StopFinder:
-    """Passes a text on up to the first stop string, which is no part of it. What may be
-    the beginning of one is held back until that is known."""
+    """Passes a text on up to the first stop string, and holds back what may be the
+    beginning of one."""
 
     def __init__(self, stops: Sequence[str]) -> None:
         self._stops = tuple(filter(None, stops))
@@ -27,7 +27,7 @@ class StopFinder:
         """Whether the text has come to a stop string."""
 
     def push(self, text: str) -> str:
-        """What of the text so far can be passed on now."""
+        """Take the next piece; returns what can be passed on now."""
         if self.found:
             return ""
         whole = self._held + text
@@ -35,15 +35,9 @@ class StopFinder:
         if ends:
             self.found, self._held = True, ""
             return whole[: min(ends)]
-        keep = max(
-            (
-                size
-                for stop in self._stops
-                for size in range(1, min(len(stop), len(whole) + 1))
-                if whole.endswith(stop[:size])
-            ),
-            default=0,
-        )
+        sizes = range(1, len(whole) + 1)
+        ends = [n for n in sizes for one in self._stops if one.startswith(whole[-n:])]
+        keep = max(ends, default=0)
         self._held = whole[len(whole) - keep :]
         return whole[: len(whole) - keep]
 
@@ -58,12 +52,8 @@ FinishReason = Literal["stop", "length"]
 DONE = b"data: [DONE]\n\n"
 """The last event of a stream that came to its end."""
 _KINDS = {
-    400: "invalid_request_error",
     401: "authentication_error",
     403: "permission_error",
-    404: "invalid_request_error",
-    413: "invalid_request_error",
-    422: "invalid_request_error",
     429: "rate_limit_error",
 }
 
@@ -86,7 +76,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to one request, of a chat or of a completion."""
+    """The answer to one request of a chat or for a completion."""
 
     model: str
     created: int
@@ -95,7 +85,7 @@ class Answer:
     id: str = field(default_factory=lambda: secrets.token_hex(12))
 
     def whole(self, text: str, finish: FinishReason, usage: Usage) -> dict[str, Any]:
-        """The body of an answer that comes at once."""
+        """The body of an answer that is not streamed."""
         said: dict[str, Any] = {"text": text}
         if self.chat:
             said = {"message": {"role": "assistant", "content": text, "refusal": None}}
@@ -113,7 +103,7 @@ class Answer:
         return self._event(said, None)
 
     def last(self, finish: FinishReason, usage: Usage | None) -> bytes:
-        """The events that end a stream; with `usage`, one more that tells it."""
+        """The events that end a stream; with `usage`, one more that reports it."""
         said: dict[str, Any] = {"delta": {}} if self.chat else {"text": ""}
         events = self._event(said, finish)
         if usage is not None:
@@ -154,7 +144,8 @@ def error_body(
     status: int, message: str, code: str, param: str | None = None
 ) -> dict[str, Any]:
     """An error as clients expect it."""
-    kind = _KINDS.get(status, "server_error" if status >= 500 else _KINDS[400])
+    usual = "server_error" if status >= 500 else "invalid_request_error"
+    kind = _KINDS.get(status, usual)
     return {"error": {"message": message, "type": kind, "param": param, "code": code}}
 
 
@@ -172,7 +163,7 @@ def described_model(name: str, created: int) -> dict[str, Any]:
 
 
 class WrittenText(Protocol):
-    """What is known of a text when its last piece was written."""
+    """A text whose last piece was written."""
 
     @property
     def finish(self) -> FinishReason:
@@ -198,8 +189,8 @@ class TextResponse(Response, Generic[_Text]):
         write: Callable[[_Text], AsyncGenerator[str, None]],
         error_of: Callable[[Exception], dict[str, Any]],
     ) -> None:
-        """`begin` gives the text while its block runs, `write` its pieces; `error_of`
-        is the body of an error that comes when a stream has begun."""
+        """`begin` gives the text while its block runs, `write` its pieces, `error_of`
+        the body of an error when a stream has begun."""
         super().__init__()
         self._body = body
         self._answer = Answer(body.model, created, isinstance(body, ChatBody))
@@ -208,8 +199,8 @@ class TextResponse(Response, Generic[_Text]):
         self._error_of = error_of
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Write; a client that hangs up ends its text. Raises what `begin` and `write`
-        do before the answer has begun."""
+        """Write, until the client hangs up. Raises what `begin` and `write` raise
+        before the answer has begun."""
 
         async def leave() -> None:
             while (await receive())["type"] != "http.disconnect":
@@ -229,41 +220,31 @@ class TextResponse(Response, Generic[_Text]):
             writing.result()
 
     async def _respond(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async with self._begin() as text:
+        async with self._begin() as text, aclosing(self._write(text)) as written:
             if self._body.stream:
-                await self._stream(text, send)
+                # An error before the first piece is answered as one.
+                first = await anext(written, None)
+                answer = StreamingResponse(
+                    self._events(text, first, written),
+                    headers={"cache-control": "no-store"},
+                    media_type="text/event-stream",
+                )
+                await answer.stream_response(send)
                 return
-            async with aclosing(self._write(text)) as written:
-                pieces = [piece async for piece in written]
+            pieces = [piece async for piece in written]
             body = self._answer.whole("".join(pieces), text.finish, text.usage)
             await JSONResponse(body)(scope, receive, send)
 
-    async def _stream(self, text: _Text, send: Send) -> None:
-        """Send each piece as it comes. An error before the first is answered as one; a
-        later one is the last event."""
-        started = False
-
-        async def pass_on(data: bytes, *, more: bool = True) -> None:
-            nonlocal started
-            if not started:
-                started = True
-                headers = [
-                    (b"content-type", b"text/event-stream; charset=utf-8"),
-                    (b"cache-control", b"no-store"),
-                ]
-                start = {"type": "http.response.start", "status": 200}
-                await send({**start, "headers": headers})
-                data = self._answer.first() + data
-            body = {"type": "http.response.body", "body": data, "more_body": more}
-            await send(body)
-
+    async def _events(
+        self, text: _Text, piece: str | None, more: AsyncGenerator[str, None]
+    ) -> AsyncGenerator[bytes, None]:
+        """The events of a text from its first piece on; an error is the last one."""
+        answer, start = self._answer, self._answer.first()
         try:
-            async with aclosing(self._write(text)) as written:
-                async for piece in written:
-                    await pass_on(self._answer.piece(piece))
+            while piece is not None:
+                yield start + answer.piece(piece)
+                start, piece = b"", await anext(more, None)
             usage = text.usage if self._body.tells_usage else None
-            await pass_on(self._answer.last(text.finish, usage), more=False)
-        except Exception as error:
-            if not started:
-                raise
-            await pass_on(event(self._error_of(error)), more=False)
+            yield start + answer.last(text.finish, usage)
+        except Exception as error:  # noqa: BLE001  (the stream has begun)
+            yield event(self._error_of(error))

@@ -1,8 +1,7 @@
 """The bodies that OpenAI's clients send, and the one way to read them.
 
-Fields that would change the text in a way that is not done here must have the value
-that changes nothing; what else a client sends besides is not looked at. So a program
-gets what it asked for, or is told what it cannot have.
+Fields that would change the text in an unsupported way must have the value that changes
+nothing; others are ignored. So a program gets what it asked for, or an error.
 """
 
 from __future__ import annotations
@@ -55,34 +54,17 @@ Nothing = Annotated[list[Any], Field(max_length=0)]
 Content = Text | Annotated[list["TextPart"], Field(min_length=1, max_length=64)]
 Empty = Annotated[dict[str, Any], Field(max_length=0)]
 
-UNSUPPORTED = frozenset(
-    {
-        "audio",
-        "best_of",
-        "echo",
-        "frequency_penalty",
-        "functions",
-        "logit_bias",
-        "logprobs",
-        "modalities",
-        "n",
-        "presence_penalty",
-        "response_format",
-        "suffix",
-        "tools",
-        "top_logprobs",
-    }
-)
+UNSUPPORTED = {
+    "audio", "best_of", "echo", "frequency_penalty", "functions", "logit_bias",
+    "logprobs", "modalities", "n", "presence_penalty", "response_format", "suffix",
+    "tools", "top_logprobs",
+}  # fmt: skip
 """Fields that may only be left as they are."""
 
 
 class _Body(BaseModel):
     model_config = ConfigDict(
-        extra="ignore",
-        strict=True,
-        frozen=True,
-        hide_input_in_errors=True,
-        allow_inf_nan=False,
+        extra="ignore", strict=True, hide_input_in_errors=True, allow_inf_nan=False
     )
 
 
