@@ -1,9 +1,8 @@
 """The header of a GGUF file, its values and its tensors, read without llama.cpp.
 
 llama.cpp ends the process on some files, such as those that list a token twice; this
-reads enough to refuse them with a sentence. The file is not trusted, so what is held of
-it is counted in bytes of memory: a list of short strings takes ten times its length in
-the file.
+refuses them with a sentence. The file is not trusted, so the memory for its values is
+counted: a list of short strings takes ten times its length in the file.
 """
 
 from __future__ import annotations
@@ -11,10 +10,9 @@ from __future__ import annotations
 import os
 import sys
 from array import array
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO
 
 from decoding_core.errors import ModelError
 
@@ -28,7 +26,6 @@ _MOST_TENSORS = 1 << 16
 _LONGEST_NAME, _MOST_DIMENSIONS = 63, 4
 """ggml's own limits on a tensor."""
 _LONGEST_STRING = 4 << 20
-_Part = TypeVar("_Part")
 MOST_HELD = 128 << 20
 """Bytes of memory. The largest vocabularies, of 262,144 tokens and 514,906 merges, take
 70 million."""
@@ -48,12 +45,12 @@ class TensorInfo:
 
 @dataclass(frozen=True, slots=True)
 class GGUFLayout:
-    """All that a GGUF file holds, but for the numbers in its tensors."""
+    """A GGUF file without the numbers in its tensors."""
 
     values: dict[str, Any]
     kinds: dict[str, int]
-    """The type of each value, as GGUF numbers them: llama.cpp ends the process where
-    one is not what it expects."""
+    """GGUF's number of each value's type: llama.cpp ends the process on another type
+    than it expects."""
     tensors: dict[str, TensorInfo]
     size: int
     """Bytes of the file."""
@@ -63,33 +60,33 @@ def read_header(path: Path) -> dict[str, Any]:
     """The metadata of the model at `path`, arrays of numbers as `array.array`.
 
     Raises:
-        ModelError: it is damaged, or holds more than the header of any model.
+        ModelError: it is damaged, or larger than the header of any model.
     """
-    return _read(path, lambda reader: reader.header())
+    return _read(path, tensors=False).values
 
 
 def read_layout(path: Path) -> GGUFLayout:
-    """The metadata of the file at `path`, and where its tensors lie.
-
-    Raises:
-        ModelError: it is damaged, or holds more than the header of any model.
-    """
-    return _read(path, lambda reader: reader.layout())
+    """The metadata of the file at `path`, and where its tensors lie; raises as
+    `read_header`."""
+    return _read(path, tensors=True)
 
 
-def _read(path: Path, part: Callable[[_Reader], _Part]) -> _Part:
+def _read(path: Path, *, tensors: bool) -> GGUFLayout:
     with path.open("rb", buffering=1 << 20) as file:
+        reader = _Reader(file, os.fstat(file.fileno()).st_size)
         try:
-            return part(_Reader(file, os.fstat(file.fileno()).st_size))
+            values = reader.header()
+            found = reader.layout(values) if tensors else {}
         except (EOFError, KeyError) as error:
             reason = f"{path} is damaged: its header cannot be read"
             raise ModelError(reason) from error
         except _TooMuchError as error:
             raise ModelError(f"{path} is no usual model: its header {error}") from error
+    return GGUFLayout(values, reader.kinds, found, reader.size)
 
 
 def check_vocabulary(path: Path, header: dict[str, Any]) -> None:
-    """Raise ModelError when the token list would make llama.cpp end the process."""
+    """Raise ModelError if the token list would make llama.cpp end the process."""
     tokens = header.get("tokenizer.ggml.tokens")
     if not tokens or not isinstance(tokens, list):
         raise ModelError(f"{path} holds no token list")
@@ -101,8 +98,8 @@ def check_vocabulary(path: Path, header: dict[str, Any]) -> None:
 
 
 def template_source(header: dict[str, Any]) -> str:
-    """The chat template in a header; of several the one for plain conversations, and
-    never one for tools, documents or a reranker. Empty where there is none."""
+    """The chat template in a header, empty if there is none; of several the one for
+    plain conversations, and never one for tools, documents or a reranker."""
     for name in ("", ".default", ".chat"):
         if source := header.get(f"tokenizer.chat_template{name}"):
             return str(source)
@@ -115,14 +112,14 @@ class _TooMuchError(Exception):
 
 @dataclass(slots=True)
 class _Reader:
-    """Reads values one after the other, and counts the memory they take."""
+    """Reads values one after the other, and counts the bytes of memory they take."""
 
     file: BinaryIO
     size: int
     """Bytes of the file."""
     held: int = 0
     tensors: int = 0
-    """How many tensors the file says that it holds."""
+    """Their number, by the header."""
     kinds: dict[str, int] = field(default_factory=dict)
 
     def header(self) -> dict[str, Any]:
@@ -142,8 +139,7 @@ class _Reader:
             header[key] = self._value(self.kinds[key])
         return header
 
-    def layout(self) -> GGUFLayout:
-        values = self.header()
+    def layout(self, values: dict[str, Any]) -> dict[str, TensorInfo]:
         if self.tensors > _MOST_TENSORS:
             raise _TooMuchError(f"lists more than {_MOST_TENSORS} tensors")
         found: dict[str, TensorInfo] = {}
@@ -158,8 +154,7 @@ class _Reader:
         if self.kinds.get("general.alignment", _UNSIGNED) != _UNSIGNED or alignment < 1:
             raise EOFError
         start = -(-self.file.tell() // alignment) * alignment
-        tensors = {n: replace(t, offset=t.offset + start) for n, t in found.items()}
-        return GGUFLayout(values, self.kinds, tensors, self.size)
+        return {n: replace(t, offset=t.offset + start) for n, t in found.items()}
 
     def _value(self, kind: int) -> Any:
         if kind == STRING:

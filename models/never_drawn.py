@@ -16,10 +16,13 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from models.running.interface import Vocabulary
 
 MARKS = (
     ("<think>", "</think>"),
@@ -29,28 +32,18 @@ MARKS = (
     ("[THINK]", "[/THINK]"),
     ("<|START_THINKING|>", "<|END_THINKING|>"),
 )
-"""What opens and what closes a block: Qwen, DeepSeek, SmolLM3 and most others; models
-distilled from other makers'; EXAONE Deep; Seed-OSS; Magistral; Command."""
+"""The beginnings and ends of blocks: of Qwen, DeepSeek, SmolLM3 and most others; of
+models distilled from other makers'; of EXAONE Deep, Seed-OSS, Magistral, Command."""
 
 
-class _Vocabulary(Protocol):
-    size: int
-
-    def tokenize(self, text: str, control: bool = False) -> list[int]:
-        """Ids of a text."""
-
-    def piece(self, token_id: int) -> bytes:
-        """UTF-8 bytes of a token."""
-
-
-def mark_ids(vocabulary: _Vocabulary) -> tuple[int, ...]:
+def mark_ids(vocabulary: Vocabulary) -> tuple[int, ...]:
     """The tokens, each a mark of its own, that open or close a block."""
     found = (vocabulary.tokenize(mark, control=True) for both in MARKS for mark in both)
     return tuple(sorted({ids[0] for ids in found if len(ids) == 1}))
 
 
 def closing(words: str) -> str:
-    """What closes a block that `words` end in; empty where they end in none."""
+    """What closes the block that `words` end in; empty if they end in none."""
     for opening, end in MARKS:
         _, opened, thoughts = words.rpartition(opening)
         if opened and end not in thoughts:
@@ -88,10 +81,10 @@ def opens_header(text: str) -> bool:
 
 
 class Unwritten:
-    """What is never drawn of a vocabulary; an object of a model, as it looks at every
-    token once."""
+    """The tokens of a vocabulary that are never drawn; one object for each model, as it
+    looks at every token once."""
 
-    def __init__(self, vocabulary: _Vocabulary) -> None:
+    def __init__(self, vocabulary: Vocabulary) -> None:
         pieces = [vocabulary.piece(token) for token in range(vocabulary.size)]
         self._piece = pieces.__getitem__
         self._always = set(mark_ids(vocabulary))
@@ -113,23 +106,18 @@ class Unwritten:
                 self._colons.append(token)
 
     def after(self, read: str = "", *, is_mail: bool = False) -> NeverDrawn:
-        """What may not follow a text, of a request and private texts that read `read`:
-        a backslash or a caret is drawn where one of them has it, and a line opens with
-        a header only where it `is_mail` that does not."""
+        """The tokens that may not follow a text whose request and private texts are
+        `read`: a backslash or a caret if these have none, and the header of a mail at
+        the start of a line if it `is_mail`."""
         unread = [sign.encode() for sign in _SPELLED if sign not in read]
-        spelled = np.array(
-            [
-                token
-                for token in self._spelling
-                if any(sign in self._piece(token) for sign in unread)
-            ],
-            np.intp,
-        )
+        spelled = [
+            t for t in self._spelling if any(x in self._piece(t) for x in unread)
+        ]
         headers: dict[str, list[int]] = {}
 
         def never(token_ids: Sequence[int]) -> NDArray[np.intp]:
             tail = b"".join(map(self._piece, token_ids[-_TAIL:]))
-            found = [self._after(_open_bytes(tail)), spelled]
+            found = [self._after(_open_bytes(tail)), np.array(spelled, np.intp)]
             _, newline, line = tail.rpartition(b"\n")
             if is_mail and (newline or len(token_ids) < _TAIL):
                 begun = line.decode("utf-8", "replace")
@@ -141,7 +129,7 @@ class Unwritten:
         return never
 
     def _after(self, begun: bytes) -> NDArray[np.intp]:
-        """What may not follow the first bytes of a character, or a whole one."""
+        """The tokens that may not follow the first bytes of a character."""
         if begun not in self._after_bytes:
             never = self._continuing
             if begun:
@@ -152,7 +140,7 @@ class Unwritten:
         return self._after_bytes[begun]
 
     def _headers(self, begun: str) -> list[int]:
-        """Tokens that make a header of what a line has begun with."""
+        """The tokens that make a header of the beginning of a line."""
         return [
             token
             for token in self._colons

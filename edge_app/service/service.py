@@ -8,6 +8,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from decoding_core.errors import (
     CloudUnreachableError,
@@ -53,12 +54,15 @@ from edge_app.service.text_job import TextJob, never_drawn
 from edge_app.transport import check_token_goes_safely, is_this_machine
 from edge_app.transport.child_server import ChildServer
 from edge_app.transport.client import CloudVerifier
-from models.running.interface import Model, TextScorer, TextSlots
+from models.running.interface import Model, TextSlots
 from models.running.loading import load_model, load_reranker
 from models.running.machine import fit_threads
 from models.running.settings import default_threads
 from personal_store import Passage, Store
 from personal_store.import_runs import Unfinished, dismiss, unfinished
+
+if TYPE_CHECKING:
+    from models.running.llama_reranker import LlamaReranker
 
 LEARNT = 1000
 """How many of the newest texts are private besides those that are read, if an
@@ -83,7 +87,7 @@ class WritingService:
         self._model: Model | None = None
         self._context: TextSlots | None = None
         self._base: TextSlots | None = None
-        self._reranker: TextScorer | None = None
+        self._reranker: LlamaReranker | None = None
         self._verifier: CloudVerifier | None = None
         self._verifier_of: tuple[str, str] = "", ""
         self._shown_once: set[str] = set()  # notices

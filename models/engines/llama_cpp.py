@@ -174,7 +174,7 @@ class LlamaContext(TextSlots):
             scales = (ctypes.c_float * 1)(adapter.scale)
             self._library.llama_set_adapters_lora(self._handle, one, 1, scales)
         self._memory = self._library.llama_get_memory(self._handle)
-        self._batch = _Batch(self._library, _BATCH, model.vocabulary_size)
+        self._batch = Batch(self._library, _BATCH, model.vocabulary_size)
         self._abort = self._library.ggml_abort_callback(lambda _: self.stop.is_set())
         self._no_abort = self._library.ggml_abort_callback()
 
@@ -286,7 +286,7 @@ class LlamaContext(TextSlots):
             self._lora = None
 
 
-class _Batch:
+class Batch:
     """A llama_batch over arrays of ours, and where the logits of its tokens go."""
 
     def __init__(self, library: Any, size: int, vocabulary_size: int) -> None:

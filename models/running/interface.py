@@ -154,18 +154,6 @@ class Model(ABC):
         """Free the weights; slots over them must be closed before."""
 
 
-class TextScorer(ABC):
-    """A model that reads a query beside a text and answers with one number."""
-
-    @abstractmethod
-    def scores(self, query: str, texts: Sequence[str]) -> list[float]:
-        """How well each text answers the query."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Free the model."""
-
-
 class TextSlots(ABC):
     """The caches of several texts over one model: a `BatchEngine`.
 

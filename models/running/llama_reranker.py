@@ -15,10 +15,9 @@ from pathlib import Path
 import numpy as np
 
 from decoding_core.errors import EngineError, ModelError
-from models.engines.llama_cpp import LlamaModel
+from models.engines.llama_cpp import Batch, LlamaModel
 from models.files import find
 from models.gguf_header import read_header
-from models.running.interface import TextScorer
 from models.running.llama_library import last_complaint, load_library
 from models.running.settings import EngineSettings
 
@@ -45,8 +44,8 @@ def check_reranker(path: Path) -> None:
         )
 
 
-class LlamaReranker(TextScorer):
-    """Scores texts by a reranker; satisfies `edge_app.retrieval.context.Reranker`."""
+class LlamaReranker:
+    """Scores how well texts answer a query."""
 
     def __init__(self, path: Path, settings: EngineSettings | None = None) -> None:
         """Load the reranker at `path`.
@@ -71,7 +70,7 @@ class LlamaReranker(TextScorer):
         if not self._handle:
             self._model.close()
             raise EngineError(f"the reranker cannot be run: {last_complaint()}")
-        self._batch = self._library.llama_batch_init(self.length, 0, 1)
+        self._batch = Batch(self._library, self.length, 0)
         self._template = read_header(path).get("tokenizer.chat_template.rerank")
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
@@ -96,7 +95,6 @@ class LlamaReranker(TextScorer):
     def close(self) -> None:
         """Free the model."""
         if self._handle is not None:
-            self._library.llama_batch_free(self._batch)
             self._library.llama_free(self._handle)
             self._handle = None
             self._model.close()
@@ -124,18 +122,12 @@ class LlamaReranker(TextScorer):
         return [begin, "q", end + between, "t", end]
 
     def _score(self, ids: Sequence[int]) -> float:
-        batch, view = self._batch, np.ctypeslib.as_array
-        count = batch.n_tokens = len(ids)
-        view(batch.token, (self.length,))[:count] = ids
-        view(batch.pos, (self.length,))[:count] = np.arange(count)
-        view(batch.n_seq_id, (self.length,))[:count] = 1
-        view(batch.logits, (self.length,))[:count] = 1
-        for place in range(count):
-            batch.seq_id[place][0] = 0
+        self._batch.clear()
+        self._batch.add(0, 0, ids, np.empty((len(ids), 0), np.float32))
         memory = self._library.llama_get_memory(self._handle)
         if memory:
             self._library.llama_memory_clear(memory, True)
-        code = self._library.llama_decode(self._handle, batch)
+        code = self._library.llama_decode(self._handle, self._batch.filled())
         found = self._library.llama_get_embeddings_seq(self._handle, 0)
         if code or not found:
             raise EngineError(f"the reranker failed ({code}): {last_complaint()}")

@@ -1,7 +1,6 @@
 """Which engine runs a model: a module of `models.engines`, found by its name.
 
-An engine's module has a function `load(path, settings, stop, progress)`; the listing
-of the folder says which engines there are.
+An engine's module has a function `load(path, settings, stop, progress)`.
 """
 
 from __future__ import annotations
@@ -13,14 +12,17 @@ from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from decoding_core.errors import InvalidSettingsError, ModelError
 from models import engines
 from models.files import find
-from models.running.interface import Model, TextScorer
+from models.running.interface import Model
 from models.running.machine import layers_on_accelerator, probe
 from models.running.settings import EngineSettings
+
+if TYPE_CHECKING:
+    from models.running.llama_reranker import LlamaReranker
 
 
 @cache
@@ -46,8 +48,8 @@ def load_model(
     progress: Callable[[float], None] | None = None,
 ) -> Model:
     """Load the model at `path`, a file or a folder; another thread may set `stop` to
-    give it up. `progress` is called with the share that is loaded, where the engine
-    tells it.
+    give it up. `progress` is called with the share that is loaded, if the engine
+    reports it.
 
     Raises:
         ModelError: it is missing, damaged, or no model that the engine runs.
@@ -82,13 +84,13 @@ def for_this_machine(settings: EngineSettings) -> EngineSettings:
     )
 
 
-def load_reranker(path: Path, settings: EngineSettings | None = None) -> TextScorer:
+def load_reranker(path: Path, settings: EngineSettings | None = None) -> LlamaReranker:
     """Load the reranker at `path`; llama.cpp alone runs such models here.
 
     Raises:
         ModelError: it is missing, damaged or no reranker.
         EngineError: the memory cannot be had.
     """
-    from models.running.llama_reranker import LlamaReranker
+    from models.running.llama_reranker import LlamaReranker  # loads llama.cpp
 
     return LlamaReranker(path, for_this_machine(settings or EngineSettings()))
