@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from base.owner_only import create
 from decoding_core.errors import InvalidSettingsError, ModelError, ModelNotFoundError
 from decoding_core.foreign_text import one_line
-from models.gguf_header import FLOAT, STRING, GGUFLayout, TensorInfo, read_layout
+from models.gguf_header import FLOAT, STRING, GGUFLayout, read_layout
 
 Ids = tuple[int, ...]
 
@@ -144,6 +144,8 @@ def permuted(
     if architecture != "llama" or not (of_key or weight.endswith(".attn_q.weight")):
         return b
     count = heads.key if of_key else heads.query
+    if len(b) % (2 * count):
+        raise ModelError(f"'{weight}' of a LoRA does not fit the heads of this model")
     half = len(b) // count // 2
     parts = b.reshape(count, half, 2, -1) if back else b.reshape(count, 2, half, -1)
     return np.ascontiguousarray(parts.swapaxes(1, 2).reshape(b.shape))
@@ -159,29 +161,24 @@ _BFLOAT16 = 30
 _A, _B = ".lora_a", ".lora_b"
 _SCALED_BY = "adapter.lora.alpha"
 _STRINGS = ("general.type", "general.architecture", "adapter.type")
-_LARGEST = 4 << 30
-"""Bytes of all tensors; the largest models' adapters take a tenth of it."""
+_LARGEST = 1 << 30
+"""Bytes of all tensors; the largest models' adapters take less than half of it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class LoraFile:
-    """A LoRA's file without its numbers."""
+    """A LoRA in a GGUF file, in llama.cpp's order of rows."""
 
     path: Path
     architecture: str
     alpha: float
     """0 if the file leaves the strength to the scale alone."""
-    pairs: Mapping[str, tuple[TensorInfo, TensorInfo]]
-    """A (in, rank) and B (rank, out), in ggml's order, by the weight they change."""
-
-    @property
-    def rank(self) -> int:
-        """That of the first pair."""
-        return next(iter(self.pairs.values()))[0].shape[1]
+    matrices: Mapping[str, tuple[Matrix, Matrix]]
+    """A (rank, in) and B (out, rank), by the weight they change."""
 
 
 def read_file(path: Path) -> LoraFile:
-    """Read the layout of the LoRA at `path`, and check it.
+    """Read and check the LoRA at `path`.
 
     Raises:
         ModelNotFoundError: there is no such file.
@@ -211,7 +208,7 @@ def read_file(path: Path) -> LoraFile:
     if layout.kinds.get(_SCALED_BY, FLOAT) != FLOAT or not math.isfinite(alpha):
         raise ModelError(f"{path} is damaged: its '{_SCALED_BY}' is no number")
     architecture = str(values.get("general.architecture", ""))
-    return LoraFile(path, architecture, float(alpha), _pairs(path, layout))
+    return LoraFile(path, architecture, float(alpha), _matrices(path, layout))
 
 
 def check_architecture(lora: LoraFile, theirs: str, name: str) -> None:
@@ -232,9 +229,9 @@ def check_fits(lora: LoraFile, model: GGUFLayout, name: str) -> None:
     llama.cpp would load some that do not fit, and end the process when it computes.
     """
     check_architecture(lora, str(model.values.get("general.architecture", "")), name)
-    for weight, (a, b) in lora.pairs.items():
+    for weight, (a, b) in lora.matrices.items():
         matrix = model.tensors.get(weight)
-        if matrix is None or matrix.shape != (a.shape[0], b.shape[1]):
+        if matrix is None or matrix.shape != (a.shape[1], b.shape[0]):
             raise ModelError(
                 f"{lora.path} was made for another model than {name}: its "
                 f"'{one_line(weight)}' fits no weight there; train one for this "
@@ -242,39 +239,19 @@ def check_fits(lora: LoraFile, model: GGUFLayout, name: str) -> None:
             )
 
 
-def read_lora(path: Path, heads: Heads | None = None) -> Lora:
-    """The LoRA at `path` with its numbers, in Hugging Face's order of rows if the
-    model's heads are given.
-
-    Raises:
-        ModelError: as `read_file`; or a number is invalid, or it changes other weights.
-    """
-    file = read_file(path)
-    matrices: dict[str, tuple[Matrix, Matrix]] = {}
-    ranks = {pair[0].shape[1] for pair in file.pairs.values()}
+def for_network(file: LoraFile, heads: Heads) -> Lora:
+    """The LoRA of a file for a network of Hugging Face's with these heads; raises
+    ModelError if it changes other weights than those of layers."""
+    path, matrices = file.path, dict[str, tuple[Matrix, Matrix]]()
+    ranks = {len(a) for a, _ in file.matrices.values()}
     if len(ranks) > 1:
         raise ModelError(f"{path} has matrices of several ranks: not known here")
-    with path.open("rb") as source:
-        for weight, pair in file.pairs.items():
-            module = module_name(weight)
-            if module is None:
-                raise ModelError(f"{path} changes '{one_line(weight)}': not known here")
-            a, b = (_numbers(path, source, tensor) for tensor in pair)
-            if heads is not None:
-                count = heads.query if "attn_q" in weight else heads.key
-                if len(b) % (2 * count) and file.architecture == "llama":
-                    raise ModelError(f"{path} does not fit the heads of this model")
-                b = permuted(weight, b, file.architecture, heads, back=True)
-            matrices[module] = a, b
-    return Lora(file.alpha or float(file.rank), file.rank, matrices)
-
-
-def check_numbers(file: LoraFile) -> None:
-    """Raise ModelError if a number of a LoRA is not finite."""
-    with file.path.open("rb") as source:
-        for pair in file.pairs.values():
-            for tensor in pair:
-                _numbers(file.path, source, tensor)
+    for weight, (a, b) in file.matrices.items():
+        module = module_name(weight)
+        if module is None:
+            raise ModelError(f"{path} changes '{one_line(weight)}': not known here")
+        matrices[module] = a, permuted(weight, b, file.architecture, heads, back=True)
+    return Lora(file.alpha or float(min(ranks)), min(ranks), matrices)
 
 
 def write_lora(
@@ -305,54 +282,43 @@ def write_lora(
     part.replace(path)
 
 
-def _pairs(path: Path, layout: GGUFLayout) -> dict[str, tuple[TensorInfo, TensorInfo]]:
+def _matrices(path: Path, layout: GGUFLayout) -> dict[str, tuple[Matrix, Matrix]]:
     """A and B of each weight; raises ModelError unless all tensors are such pairs of
     matrices that fit together, within the file."""
-    found: dict[str, dict[str, TensorInfo]] = {}
+    found: dict[str, dict[str, Matrix]] = {}
     held = 0
-    for name, tensor in layout.tensors.items():
-        weight, kind = name[: -len(_A)], name[-len(_A) :]
-        if kind not in (_A, _B) or not weight.endswith(".weight"):
-            raise ModelError(
-                f"{path} is no plain LoRA: it holds '{one_line(name)}' besides pairs "
-                "of matrices"
-            )
-        number = _NUMBERS.get(tensor.kind)
-        if number is None or len(tensor.shape) != 2 or min(tensor.shape) < 1:
-            raise ModelError(
-                f"{path}: '{one_line(name)}' is no matrix of float32, float16 or "
-                "bfloat16"
-            )
-        size = tensor.shape[0] * tensor.shape[1] * number.itemsize
-        held += size
-        if tensor.offset + size > layout.size or held > _LARGEST:
-            raise ModelError(
-                f"{path} is damaged: it ends before '{one_line(name)}' does"
-            )
-        found.setdefault(weight, {})[kind] = tensor
-    pairs = {}
+    with path.open("rb") as source:
+        for name, tensor in layout.tensors.items():
+            shown, weight, kind = one_line(name), name[: -len(_A)], name[-len(_A) :]
+            if kind not in (_A, _B) or not weight.endswith(".weight"):
+                raise ModelError(
+                    f"{path} is no plain LoRA: it holds '{shown}' besides pairs of "
+                    "matrices"
+                )
+            number, shape = _NUMBERS.get(tensor.kind), tensor.shape[::-1]
+            if number is None or len(shape) != 2 or min(shape) < 1:
+                raise ModelError(
+                    f"{path}: '{shown}' is no matrix of float32, float16 or bfloat16"
+                )
+            size = math.prod(shape) * number.itemsize
+            held += size
+            if tensor.offset + size > layout.size or held > _LARGEST:
+                raise ModelError(f"{path} is damaged: it ends before '{shown}' does")
+            source.seek(tensor.offset)
+            data = np.frombuffer(source.read(size), number)
+            if tensor.kind == _BFLOAT16:
+                data = (data.astype(np.uint32) << 16).view(np.float32)
+            matrix = data.astype(np.float32).reshape(shape)
+            if not np.isfinite(matrix).all():
+                raise ModelError(f"{path} is damaged: it holds what is no number")
+            found.setdefault(weight, {})[kind] = matrix
+    if not found:
+        raise ModelError(f"{path} changes nothing: it holds no matrix")
     for weight, pair in found.items():
-        fits = len(pair) == 2 and pair[_A].shape[1] == pair[_B].shape[0]
+        fits = len(pair) == 2 and len(pair[_A]) == pair[_B].shape[1]
         if not fits or weight == "token_embd.weight":
             raise ModelError(
                 f"{path} is no plain LoRA: '{one_line(weight)}' lacks two matrices "
                 "that fit together"
             )
-        pairs[weight] = pair[_A], pair[_B]
-    if not pairs:
-        raise ModelError(f"{path} changes nothing: it holds no matrix")
-    return pairs
-
-
-def _numbers(path: Path, source: IO[bytes], tensor: TensorInfo) -> Matrix:
-    """A tensor's numbers (rows, columns); raises ModelError if one is not finite."""
-    columns, rows = tensor.shape
-    kind = _NUMBERS[tensor.kind]
-    source.seek(tensor.offset)
-    data = np.frombuffer(source.read(rows * columns * kind.itemsize), kind)
-    if tensor.kind == _BFLOAT16:
-        data = (data.astype(np.uint32) << 16).view(np.float32)
-    numbers: Matrix = data.astype(np.float32).reshape(rows, columns)
-    if not np.isfinite(numbers).all():
-        raise ModelError(f"{path} is damaged: it holds what is no number")
-    return numbers
+    return {weight: (pair[_A], pair[_B]) for weight, pair in found.items()}

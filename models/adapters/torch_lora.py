@@ -23,8 +23,8 @@ from models.adapters.lora import (
     Heads,
     Lora,
     check_architecture,
+    for_network,
     read_file,
-    read_lora,
 )
 from models.running.settings import PersonalAdapter
 
@@ -160,9 +160,8 @@ def _read(network: Any, adapter: PersonalAdapter, name: str) -> Lora:
     """The LoRA of a file or folder, in the order of rows of torch's matrices."""
     if adapter.path.is_dir() and (adapter.path / CONFIG).is_file():
         return read_peft(adapter.path)
-    config, path = network.config.get_text_config(), adapter.file
+    config, file = network.config.get_text_config(), read_file(adapter.file)
     theirs = ARCHITECTURES.get(config.model_type, str(config.model_type))
-    check_architecture(read_file(path), theirs, name)
-    return read_lora(
-        path, Heads(config.num_attention_heads, config.num_key_value_heads)
-    )
+    check_architecture(file, theirs, name)
+    heads = Heads(config.num_attention_heads, config.num_key_value_heads)
+    return for_network(file, heads)

@@ -23,7 +23,7 @@ from decoding_core.errors import (
 )
 from decoding_core.protocols import Reading
 from decoding_core.sampling import Floats
-from models.adapters.lora import check_fits, check_numbers, read_file
+from models.adapters.lora import check_fits, read_file
 from models.chat import ChatTemplate
 from models.files import find
 from models.gguf_header import (
@@ -272,9 +272,7 @@ class LlamaContext(TextSlots):
             ModelError: it is missing, damaged or made for another model.
         """
         path = adapter.file
-        file = read_file(path)
-        check_fits(file, read_layout(model.path), model.path.name)
-        check_numbers(file)
+        check_fits(read_file(path), read_layout(model.path), model.path.name)
         loaded = self._library.llama_adapter_lora_init(model.handle, str(path).encode())
         if not loaded:
             raise ModelError(f"llama.cpp cannot read {path}: {last_complaint()}")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from decoding_core.errors import InvalidSettingsError, ModelError, StoppedError
-from models.adapters.lora import Heads, read_file, read_lora, write_lora
+from models.adapters.lora import Heads, for_network, read_file, write_lora
 from models.files import locate
 from models.running.loading import load_model
 from models.running.settings import EngineSettings, PersonalAdapter
@@ -119,8 +119,9 @@ def test_what_peft_computes_llama_cpp_and_transformers_do(run, lessons, tmp_path
     file, weights = tmp_path / "adapter.gguf", tmp_path / "f32.gguf"
     lora = trained.lora()
     write_lora(file, lora, trained.architecture, trained.heads, "mine")
-    assert read_file(file).architecture == "llama"
-    assert same(read_lora(file, Heads(6, 2)), lora)
+    written = read_file(file)
+    assert written.architecture == "llama"
+    assert same(for_network(written, Heads(6, 2)), lora)
     folder = tmp_path / "peft"
     trained._network.save_pretrained(folder, save_embedding_layers=False)
     dequantise(locate("specialist"), weights)

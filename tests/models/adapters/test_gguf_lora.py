@@ -8,12 +8,11 @@ from models.adapters.lora import (
     Heads,
     Lora,
     check_fits,
-    check_numbers,
+    for_network,
     gguf_name,
     module_name,
     permuted,
     read_file,
-    read_lora,
     write_lora,
 )
 from models.files import locate
@@ -36,9 +35,9 @@ def test_a_plain_lora_is_read(tmp_path):
         "blk.0.ffn_down.weight", np.ones((2, 6), np.float16), np.ones((8, 2), "f4")
     )
     file = read_file(made.write(tmp_path / "a.gguf"))
-    assert (file.architecture, file.alpha, file.rank) == ("llama", 8.0, 2)
-    lora = read_lora(file.path)
-    assert lora.strength == 4.0
+    assert (file.architecture, file.alpha) == ("llama", 8.0)
+    lora = for_network(file, HEADS)
+    assert (lora.rank, lora.strength) == (2, 4.0)
     a, b = lora.matrices["model.layers.0.mlp.up_proj"]
     assert (a.shape, b.shape, b[0, 0]) == ((2, 8), (6, 2), 2.0)
     assert lora.matrices["model.layers.0.mlp.down_proj"][0].dtype == np.float32
@@ -48,7 +47,8 @@ def test_without_an_alpha_the_scale_alone_counts(tmp_path):
     """As llama.cpp has it."""
     made = small()
     del made.values[ALPHA]
-    assert read_lora(made.write(tmp_path / "a.gguf")).strength == 1.0
+    file = read_file(made.write(tmp_path / "a.gguf"))
+    assert for_network(file, HEADS).strength == 1.0
 
 
 def test_rows_go_to_the_other_order_and_back(tmp_path):
@@ -74,7 +74,7 @@ def test_rows_go_to_the_other_order_and_back(tmp_path):
     path = tmp_path / "a.gguf"
     write_lora(path, Lora(6.0, 3, matrices), "llama", HEADS, "mine")
     assert path.stat().st_mode & 0o777 == 0o600
-    again = read_lora(path, HEADS)
+    again = for_network(read_file(path), HEADS)
     assert (again.alpha, again.rank) == (6.0, 3)
     for name, pair in matrices.items():
         for one, other in zip(pair, again.matrices[name], strict=True):
@@ -136,10 +136,8 @@ def test_what_is_missing_cut_or_no_number_is_refused(tmp_path):
             read_file(path)
     made = small()
     made.tensors[f"{UP}.lora_a"][1, 3] = np.inf
-    file = read_file(made.write(path))
-    for read in (lambda: check_numbers(file), lambda: read_lora(path)):
-        with pytest.raises(ModelError, match="what is no number"):
-            read()
+    with pytest.raises(ModelError, match="what is no number"):
+        read_file(made.write(path))
 
 
 def test_what_was_made_for_another_model_is_refused(tmp_path):
