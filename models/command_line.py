@@ -1,7 +1,7 @@
 """The commands, groups and questions that both programs are made of.
 
-A question may name a stranger's address or path, and neither `input` nor `getpass`
-writes through standard output: the gate there sees no question."""
+Questions do not go through the gate at standard output, so they are made one line here.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _HELP_ALL = click.Option(
 
 
 class Command(click.Command):
-    """Shows its first options on --help, and the others on --help-all."""
+    """Shows its first options on --help, and all on --help-all."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """The parameters, with --help-all last."""
@@ -51,16 +51,16 @@ class Command(click.Command):
         self, ctx: click.Context, formatter: click.HelpFormatter
     ) -> None:
         """Write the options; the last line names --help-all if it shows more."""
-        chosen = [one for one in self.params if isinstance(one, click.Option)]
-        records = [one.get_help_record(ctx) for one in chosen]
-        rows = [row for row in records if row is not None]
-        more = [] if shows_all(ctx) else rows[SHOWN:]
+        options = [one for one in self.params if isinstance(one, click.Option)]
+        rows = [row for one in options if (row := one.get_help_record(ctx))]
+        more = 0 if shows_all(ctx) else max(0, len(rows) - SHOWN)
+        rows = rows[: len(rows) - more]
         helping = self.get_help_option(ctx)
-        last = None if helping is None else helping.get_help_record(ctx)
-        rows = [*rows[: len(rows) - len(more)], *([last] if last else [])]
+        if helping and (row := helping.get_help_record(ctx)):
+            rows.append(row)
         if more:
-            options = "1 more option" if len(more) == 1 else f"{len(more)} more options"
-            rows.append(("--help-all", f"Show {options}."))
+            words = "1 more option" if more == 1 else f"{more} more options"
+            rows.append(("--help-all", f"Show {words}."))
         with formatter.section("Options"):
             formatter.write_dl(rows)
 
@@ -103,7 +103,7 @@ class LazyGroup(Group):
         return list(self.modules)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command; None where there is none of that name."""
+        """The command; None if there is none of that name."""
         del ctx
         if cmd_name not in self.modules:
             return None

@@ -1,7 +1,7 @@
-"""Where state lies: the platform's usual folder, or `SPECSTEER_HOME` when set.
+"""Where state lies: the platform's usual folder, or `SPECSTEER_HOME` if set.
 
-Where several people write under one account of a machine, each but one has a folder in
-it, which `SPECSTEER_WRITER` names; what is of the machine they share.
+If several people write under one account of a machine, each but one has a folder in it,
+which `SPECSTEER_WRITER` names; they share what is of the machine.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ def state_folder() -> Path:
 
 
 def machine_folder() -> Path:
-    """The folder of what all writers share, such as models that were pulled; made if
-    absent, for the user's eyes only. One that was open to others is closed, if it is
-    the usual one or empty: `SPECSTEER_HOME` may name a folder that holds other things.
+    """The folder of what all writers share, such as pulled models; made if absent, for
+    the user's eyes only. One that is open to others is closed, if it is the usual one
+    or empty: `SPECSTEER_HOME` may name a folder that holds other things.
 
     Raises:
         InvalidSettingsError: it cannot be made.
@@ -58,12 +58,9 @@ def machine_folder() -> Path:
     try:
         folder = folder.expanduser()
         make_folder(folder)
-        if home:  # a folder such as /tmp is shared on purpose
-            shared = folder.stat().st_mode & stat.S_ISVTX
-            ours = not shared and next(folder.iterdir(), None) is None
-        else:
-            ours = True
-        if ours:
+        # A folder such as /tmp is shared on purpose.
+        shared = home and folder.stat().st_mode & stat.S_ISVTX
+        if not home or not (shared or any(folder.iterdir())):
             close_to_others(folder)
     except (OSError, RuntimeError) as error:
         raise InvalidSettingsError(

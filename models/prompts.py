@@ -1,9 +1,8 @@
 """How a request becomes the messages a model reads.
 
-The embedded pair is trained on exactly these messages, so this is the one place
-where their wording lives. Retrieved passages go into a message of their own, before
-the request: the request reads the same in the public and in the private prompt.
-The wording follows the per-entry templates of LaMP, which both papers use.
+The embedded pair is trained on exactly these messages. Retrieved passages go into a
+message of their own, before the request, which reads the same in the public and in the
+private prompt. The wording follows the templates of LaMP, which both papers use.
 """
 
 from __future__ import annotations

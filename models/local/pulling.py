@@ -349,60 +349,63 @@ def _token() -> str | bool:
     if not token:
         return False
     address = urlsplit(hub_address())
-    if address.scheme != "https" and address.hostname not in _LOOPBACK:
-        raise InvalidSettingsError(
-            f"HF_TOKEN would be sent in clear to {hub_address()}; unset it, or set "
-            "HF_ENDPOINT to an https address"
-        )
-    return token
+    if address.scheme == "https" or address.hostname in _LOOPBACK:
+        return token
+    raise InvalidSettingsError(
+        f"HF_TOKEN would be sent in clear to {hub_address()}; unset it, or set "
+        "HF_ENDPOINT to an https address"
+    )
 
 
 @contextmanager
 def _translated(hub: Any, wanted: str) -> Iterator[None]:
     """Turn what the library raises into one sentence that says what to do."""
-    errors, address = hub.errors, hub_address()
+    odd = (OSError, ValueError, KeyError, TypeError, AttributeError)
     try:
         yield
-    except errors.GatedRepoError as error:
-        raise ModelError(
+    except (hub.errors.HTTPError, *odd) as error:
+        raise ModelError(_in_words(hub.errors, error, wanted)) from error
+
+
+def _in_words(errors: Any, error: Exception, wanted: str) -> str:
+    address = hub_address()
+    if isinstance(error, errors.GatedRepoError):
+        return (
             f"{wanted} is gated: open {address}/{'/'.join(wanted.split('/')[:2])} in a "
             "browser, accept its terms, make a token there and set HF_TOKEN to it"
-        ) from error
-    except errors.RepositoryNotFoundError as error:
-        raise ModelError(
+        )
+    if isinstance(error, errors.RepositoryNotFoundError):
+        return (
             f"{address} shows no repository {wanted}: the name may be wrong, or it is "
             "private and HF_TOKEN must hold a token that may read it"
-        ) from error
-    except (errors.EntryNotFoundError, errors.RevisionNotFoundError) as error:
-        raise ModelError(f"{address} has no {wanted}") from error
-    except errors.OfflineModeIsEnabled as error:
-        raise ModelError(
-            "HF_HUB_OFFLINE says that no hub may be asked; unset it to pull"
-        ) from error
-    except errors.HfHubHTTPError as error:
+        )
+    if isinstance(error, (errors.EntryNotFoundError, errors.RevisionNotFoundError)):
+        return f"{address} has no {wanted}"
+    if isinstance(error, errors.OfflineModeIsEnabled):
+        return "HF_HUB_OFFLINE says that no hub may be asked; unset it to pull"
+    if isinstance(error, errors.HfHubHTTPError):
         status = error.response.status_code
-        why = f"answers with status {status}; try again later"
         if status in (401, 403):
-            why = f"refuses {wanted}: HF_TOKEN holds no token that may read it"
-        elif status == 429:
-            why = "has been asked too often; wait some minutes"
-        raise ModelError(f"{address} {why}") from error
-    except errors.HTTPError as error:  # of httpx: no answer, or a broken one
-        raise ModelError(
+            return (
+                f"{address} refuses {wanted}: HF_TOKEN holds no token that may read it"
+            )
+        if status == 429:
+            return f"{address} has been asked too often; wait some minutes"
+        return f"{address} answers with status {status}; try again later"
+    if isinstance(error, errors.HTTPError):  # of httpx: no answer, or a broken one
+        return (
             f"{address} cannot be reached, hardly answers, or ended in the middle; "
             "what was pulled is kept, and the same command goes on with it"
-        ) from error
-    except OSError as error:
-        if error.errno is not None:
-            raise ModelError(
-                f"the file cannot be written: {(error.strerror or str(error)).lower()}"
-            ) from error
-        raise ModelError(
-            f"{wanted} came with another size than {address} names; the same command "
-            "tries again"
-        ) from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ModelError(f"what answers at {address} is no hub of models") from error
+        )
+    if not isinstance(error, OSError):
+        return f"what answers at {address} is no hub of models"
+    if error.errno is not None:
+        why = (error.strerror or str(error)).lower()
+        return f"the file cannot be written: {why}"
+    return (
+        f"{wanted} came with another size than {address} names; the same command "
+        "tries again"
+    )
 
 
 def _listing(hub: Any, repository: str) -> tuple[str, list[str], str, str]:

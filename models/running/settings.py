@@ -39,25 +39,22 @@ class EngineSettings:
     engine: str = "auto"
     """A module of `models.engines`; auto: the one that the model's files ask for."""
     device: str = "auto"
-    """Where the transformers engine computes: cpu, cuda, mps; auto: where it is fast.
-    """
+    """Where transformers computes: cpu, cuda, mps; auto: the fastest of them here."""
     precision: str = "auto"
-    """In which numbers transformers computes, and llama.cpp keeps what a text has read:
-    float32, bfloat16; auto: float32 by transformers on a CPU and bfloat16 elsewhere,
-    float16 in llama.cpp's cache."""
+    """The numbers of transformers' computing and of llama.cpp's cache: float32,
+    bfloat16; auto: float32 on a CPU and bfloat16 elsewhere, float16 in the cache."""
     threads: int | None = None
-    """None: what `threads.fit_threads` finds, and half of the cores until it is asked.
-    """
+    """None: half of the cores until `machine.fit_threads` finds a better number."""
     gpu_layers: int | None = None
-    """Layers that llama.cpp runs on Metal or CUDA, -1 for all. None: all where its
-    build finds such a device, else none."""
+    """Layers that llama.cpp runs on Metal or CUDA, -1 for all. None: all if its build
+    finds such a device, else none."""
     flash_attention: bool = False
     """Off on CPUs, where it is up to four times slower at long context."""
     extra_buffers: bool | None = None
-    """Repacked and AMX weights. None: on where a probe showed that they work."""
+    """Repacked and AMX weights. None: on if a trial showed that they work."""
     kv_tokens: int | None = None
-    """Tokens that all texts of a model hold together, in one pool of llama.cpp's; None:
-    a cache of its own for each text."""
+    """Tokens of all texts of a model together, in one pool of llama.cpp's; None: a cache
+    of its own for each text."""
     exact: bool = False
     """Never decode a single token, so that a block and single steps give the same
     bits (F16, Q8_0, Q5_0 and Q4_0 on x86). Each single step then costs about that of
@@ -65,28 +62,26 @@ class EngineSettings:
 
     @property
     def thread_count(self) -> int:
-        """With how many threads a context begins."""
+        """How many threads a context begins with."""
         return default_threads() if self.threads is None else self.threads
 
     def __post_init__(self) -> None:
-        _check("threads", self.thread_count, 1, _MOST_THREADS)
-        _check("gpu_layers", self.gpu_layers or 0, -1, 10_000)
-        _choose("device", self.device, DEVICES)
-        _choose("precision", self.precision, PRECISIONS)
-
-
-def _check(name: str, value: int, lowest: int, highest: int) -> None:
-    if not lowest <= value <= highest:
-        raise InvalidSettingsError(
-            f"{name} must lie between {lowest} and {highest}, not {value}"
-        )
-
-
-def _choose(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise InvalidSettingsError(
-            f"{name} must be one of {', '.join(choices)}, not {value!r}"
-        )
+        for name, value, lowest, highest in (
+            ("threads", self.thread_count, 1, _MOST_THREADS),
+            ("gpu_layers", self.gpu_layers or 0, -1, 10_000),
+        ):
+            if not lowest <= value <= highest:
+                raise InvalidSettingsError(
+                    f"{name} must lie between {lowest} and {highest}, not {value}"
+                )
+        for name, word, choices in (
+            ("device", self.device, DEVICES),
+            ("precision", self.precision, PRECISIONS),
+        ):
+            if word not in choices:
+                raise InvalidSettingsError(
+                    f"{name} must be one of {', '.join(choices)}, not {word!r}"
+                )
 
 
 ADAPTER_FILE = "adapter.gguf"
@@ -100,7 +95,7 @@ class PersonalAdapter:
 
     path: Path
     scale: float = 1.0
-    """How strongly it counts; 0 is as without it."""
+    """How strongly it counts; 0: not at all."""
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.scale) and abs(self.scale) <= _STRONGEST):
