@@ -10,7 +10,7 @@ from typing import Any
 
 from models.chat import ChatTemplate, PromptPacker, prompt_ids
 from models.prompts import Message
-from models.synthetic_writers.examples import Example, pieces
+from models.synthetic_writers.examples import Example, piece_of
 from models.synthetic_writers.writers import new_writer
 from training import texts as real
 
@@ -74,8 +74,8 @@ def train(folder: Path, path: Path, size: int, shards: int, seed: int = 0) -> No
         for _ in range(_WRITERS):
             writer = new_writer(rng)
             for task in ("email", "email", "email", "review"):
-                for piece in pieces(writer, rng, task, 1):
-                    yield f"{piece.request.text}\n{piece.text}"
+                piece = piece_of(writer, rng, task)
+                yield f"{piece.request.text}\n{piece.text}"
 
     train_on(texts(), path, size)
 

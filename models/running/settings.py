@@ -53,7 +53,7 @@ class EngineSettings:
     extra_buffers: bool | None = None
     """Repacked and AMX weights. None: on if a trial showed that they work."""
     kv_tokens: int | None = None
-    """Tokens of all texts of a model together, in one pool of llama.cpp's; None: a cache
+    """Tokens of all texts of a model together, in one pool of llama.cpp; None: a cache
     of its own for each text."""
     exact: bool = False
     """Never decode a single token, so that a block and single steps give the same

@@ -1,13 +1,12 @@
 """Texts of invented writers, and examples: a request, a history, and the answer to it.
 
-A request says what to write and names things; the text names them too. How it sounds
-can be read from the writer's other texts alone. Writers whose past is unknown write the
-common way. Writers that no training has met are for measuring; `training.invented` has
-the endless ones that models learn from."""
+Request and text name the same things; how the text sounds can be read from the writer's
+other texts alone. Writers without a past write the common way. These writers are for
+measuring; `training.invented` has the endless ones that models learn from."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -44,9 +43,9 @@ class Piece:
     subject: str
     text: str
     habits: dict[str, str] = field(default_factory=dict)
-    """What of the writer's ways the text shows, word for word, by kind."""
+    """The writer's habits that the text shows, word for word, by kind."""
     named: tuple[str, ...] = ()
-    """What the request names and the text names too."""
+    """What both request and text name."""
 
     def excerpt(self) -> Excerpt:
         """The piece as it stands in a private prompt."""
@@ -65,11 +64,10 @@ class Said:
     named: tuple[str, ...]
 
 
-def pieces(writer: Writer, rng: Random, task: str, count: int) -> Iterator[Piece]:
-    """Texts of one task by one writer, each with the request that asks for it."""
+def piece_of(writer: Writer, rng: Random, task: str) -> Piece:
+    """A text of a task by a writer, with the request that asks for it."""
     write = {"email": _email, "review": _review, "post": _post, "note": _note}[task]
-    for _ in range(count):
-        yield write(writer, rng)
+    return write(writer, rng)
 
 
 def answers(act: dict[str, Any], ask: str) -> list[str]:
@@ -82,9 +80,8 @@ def letter(
 ) -> tuple[str, dict[str, str]]:
     """An email that says these sentences to somebody, and the habits it shows."""
     greeting = writer.greeting.replace("{name}", name) if name else "Hello,"
-    joined = ("\n\n" if writer.paragraphs or apart else " ").join(
-        framed(writer, rng, says)
-    )
+    space = "\n\n" if writer.paragraphs or apart else " "
+    joined = space.join(framed(writer, rng, says))
     start = f"{greeting} {joined}" if writer.run_on else f"{greeting}\n\n{joined}"
     end = f"{writer.signoff}\n{writer.name}" if writer.name else writer.signoff
     if writer.postscript and not writer.closes:
@@ -106,13 +103,9 @@ def said(act: dict[str, Any], writer: Writer, rng: Random, name: str) -> Said:
         plain = [way for way in ways if "{interjection}" not in way]
         ways = [min(plain or ways, key=len)]
     asked, say = filling.fill(ask), filling.pick(ways)
-    return Said(
-        asked,
-        say,
-        filling.pick(act["more"]),
-        capitalised(filling.pick(fitting)),
-        tuple(filling.values[slot] for slot in sorted(slots)),
-    )
+    more, subject = filling.pick(act["more"]), capitalised(filling.pick(fitting))
+    named = tuple(filling.values[slot] for slot in sorted(slots))
+    return Said(asked, say, more, subject, named)
 
 
 def _email(writer: Writer, rng: Random) -> Piece:
@@ -123,13 +116,8 @@ def _email(writer: Writer, rng: Random) -> Piece:
     fitting = [act for act in grammar()["act"] if act.get("formal", False) == formal]
     acts = rng.sample(fitting, min(count, len(fitting)))
     parts = [said(act, writer, rng, name) for act in acts]
-    asks = [part.ask for part in parts]
-    says = [
-        f"{part.say} {part.more}"
-        if rng.random() < (_MORE_WHEN_LONG if long else _MORE)
-        else part.say
-        for part in parts
-    ]
+    asks, likely = [part.ask for part in parts], _MORE_WHEN_LONG if long else _MORE
+    says = [p.say + (f" {p.more}" if rng.random() < likely else "") for p in parts]
     named = any(name in ask for ask in asks)
     if not named and not writer.name and rng.random() < 0.2:
         name = ""
@@ -192,8 +180,7 @@ def _post(writer: Writer, rng: Random) -> Piece:
 
 
 def _note(writer: Writer, rng: Random) -> Piece:
-    choices = grammar()["slots"]["chore"]
-    kinds = rng.sample(choices, rng.randint(2, 6))
+    kinds = rng.sample(grammar()["slots"]["chore"], rng.randint(2, 6))
     chores = [Filling(rng, {}).fill(kind) for kind in kinds]
     filling = Filling(rng, {"chores": listed(chores, rng)})
     ask = filling.pick(grammar()["note"]["ask"])
@@ -231,10 +218,8 @@ def shown(writer: Writer, text: str, habits: dict[str, str]) -> dict[str, str]:
     """The habits that a text really shows, in the letters it has."""
     if not writer.name:
         return {}  # nobody in particular
-    cased = {
-        kind: writer.cased(phrase)
-        for kind, phrase in (habits | {"pet phrase": writer.pet}).items()
-    }
+    habits = habits | {"pet phrase": writer.pet}
+    cased = {kind: writer.cased(phrase) for kind, phrase in habits.items()}
     return {k: phrase for k, phrase in cased.items() if phrase and phrase in text}
 
 
@@ -278,7 +263,7 @@ class Example:
     whole: bool = True
     """Whether the text goes on to its end; only then is an end learnt."""
     habits: Mapping[str, str] = field(default_factory=dict)
-    """What of an invented writer's ways the text shows, word for word, by kind."""
+    """An invented writer's habits that the text shows, word for word, by kind."""
 
     def messages(self, history: bool = True) -> list[Message]:
         """The private prompt, or the public one."""
@@ -316,12 +301,9 @@ class Library:
 
     def same_as(self, place: int) -> set[int]:
         """A text and those that say nearly the same: none may answer for it."""
-        own = shingles(self._terms[place])
-        return {
-            i
-            for i, terms in enumerate(self._terms)
-            if i == place or overlap(shingles(terms), own) >= SAME_TEXT
-        }
+        own, all_terms = shingles(self._terms[place]), enumerate(self._terms)
+        alike = (i for i, one in all_terms if overlap(shingles(one), own) >= SAME_TEXT)
+        return {place, *alike}
 
 
 def unseen_writers(count: int, seed: int = 0, task: str | None = None) -> list[Example]:
@@ -335,12 +317,7 @@ def texts_of_unseen_writer(count: int, seed: int = 0) -> list[Piece]:
     rng = Random(_UNSEEN + seed)
     writer = new_writer(rng)
     tasks = [rng.choice(TASKS) for _ in range(count)]
-    return [next(pieces(writer, rng, task, 1)) for task in tasks]
-
-
-def piece_of(writer: Writer, rng: Random, task: str) -> Piece:
-    """One text of a task by a writer."""
-    return next(pieces(writer, rng, task, 1))
+    return [piece_of(writer, rng, task) for task in tasks]
 
 
 def with_history(
@@ -349,9 +326,8 @@ def with_history(
     """A text by a writer, with older ones that are found for its request."""
     writer = meet(rng)
     piece = write(writer, rng, task)
-    return example_of(
-        piece, found_for(past_of(writer, rng, task, write), piece.request, rng)
-    )
+    past = past_of(writer, rng, task, write)
+    return example_of(piece, found_for(past, piece.request, rng))
 
 
 def past_of(
@@ -361,8 +337,7 @@ def past_of(
     same = [write(writer, rng, task) for _ in range(rng.choice((2, 3, 4, 5, 7)))]
     other = rng.choice(TASKS)
     others = [write(writer, rng, other) for _ in range(rng.choice((0, 0, 1, 2)))]
-    past = [*same, *others]
-    rng.shuffle(past)
+    rng.shuffle(past := [*same, *others])
     return past
 
 

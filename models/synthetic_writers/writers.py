@@ -26,16 +26,19 @@ NOT_NAMED = frozenset(("name", "them", "interjection"))
 """Slots of a request that no sentence has to name again, besides the habits."""
 
 
-@cache
 def grammar() -> dict[str, Any]:
     """What is written about: `grammar.toml`."""
     return _read("grammar.toml")
 
 
-@cache
 def habits() -> dict[str, Any]:
     """How it is written: `habits.toml`."""
     return _read("habits.toml")
+
+
+@cache
+def _read(name: str) -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name(name).read_text("utf-8"))
 
 
 class Filling:
@@ -78,10 +81,14 @@ def composed(template: str, rng: Random, known: dict[str, str]) -> str:
         return template
 
     def part(match: re.Match[str]) -> str:
-        slot = match[1]
+        slot, kind = match[1], match[1].lower()
         if slot in known:
             return known[slot]
-        word = _part(slot.lower(), rng, known)
+        if kind == "invented":
+            word = invented_name(rng).lower()
+        else:
+            lists = habits()["parts"].get(kind) or grammar()["slots"][kind]
+            word = composed(rng.choice(lists), rng, known)
         return word[:1].upper() + word[1:] if slot[0].isupper() else word
 
     return tidy(_SLOT.sub(part, template))
@@ -107,21 +114,9 @@ def capitalised(text: str) -> str:
 def invented_name(rng: Random) -> str:
     """A name nobody has, so that names must be copied and cannot be known."""
     starts, vowels, ends = habits()["invented"].values()
-    stem = "".join(
-        rng.choice(starts) + rng.choice(vowels) for _ in range(rng.randint(1, 2))
-    )
+    syllables = range(rng.randint(1, 2))
+    stem = "".join(rng.choice(starts) + rng.choice(vowels) for _ in syllables)
     return (stem + str(rng.choice(ends))).capitalize()
-
-
-def _part(slot: str, rng: Random, known: dict[str, str]) -> str:
-    if slot == "invented":
-        return invented_name(rng).lower()
-    lists = habits()["parts"].get(slot) or grammar()["slots"][slot]
-    return composed(rng.choice(lists), rng, known)
-
-
-def _read(name: str) -> dict[str, Any]:
-    return tomllib.loads(Path(__file__).with_name(name).read_text("utf-8"))
 
 
 _INVENTED = 0.25
@@ -180,11 +175,8 @@ def new_writer(rng: Random) -> Writer:
     words = {"partner": known["partner"]}
     for word, choices in habits()["words"].items():
         words[word] = composed(rng.choice(choices), rng, known)
-    for habit, slot in (
-        ("tag", "interjection"),
-        ("verdict_good", "verdict_good"),
-        ("verdict_bad", "verdict_bad"),
-    ):
+    for habit in ("tag", "verdict_good", "verdict_bad"):
+        slot = "interjection" if habit == "tag" else habit
         words[slot] = composed(rng.choice(habits()[habit]["own"]), rng, known)
     style = _style(rng, words["emoji"])
     if style["shouts"]:

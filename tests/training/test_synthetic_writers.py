@@ -34,7 +34,7 @@ def texts(seed, task, count=40):
     made = []
     for _ in range(count):
         writer = synthetic.new_writer(rng)
-        made += [piece.text for piece in synthetic.pieces(writer, rng, task, 1)]
+        made.append(synthetic.piece_of(writer, rng, task).text)
     return made
 
 
@@ -58,7 +58,7 @@ def test_a_text_names_what_its_request_names(seed, task, known):
     """Days, people and things: none is left out."""
     rng = Random(seed)
     make = synthetic.new_writer if known else common_writer
-    (piece,) = synthetic.pieces(make(rng), rng, task, 1)
+    piece = synthetic.piece_of(make(rng), rng, task)
     assert piece.named
     for thing in piece.named:
         assert plain(thing) in plain(piece.text)
@@ -73,7 +73,7 @@ def test_a_writer_shows_the_same_habits_every_time(seed):
     """They can be read from any two texts of one kind."""
     rng = Random(seed)
     writer = synthetic.new_writer(rng)
-    one, other = (p for p in synthetic.pieces(writer, rng, "email", 2))
+    one, other = (synthetic.piece_of(writer, rng, "email") for _ in range(2))
     assert one.habits.keys() == other.habits.keys() >= {"greeting", "sign-off", "name"}
     for kind in one.habits.keys() - {"greeting"}:
         assert one.habits[kind] == other.habits[kind]
@@ -158,6 +158,6 @@ def test_a_lower_case_writer_never_shouts():
     rng = Random(0)
     writers = (synthetic.new_writer(rng) for _ in range(200))
     writer = next(w for w in writers if w.lower)
-    (piece,) = synthetic.pieces(writer, rng, "email", 1)
+    piece = synthetic.piece_of(writer, rng, "email")
     assert piece.text == piece.text.lower()
     assert styled(writer, rng, "Yes, ON FRIDAY").islower()
