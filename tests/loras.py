@@ -1,6 +1,5 @@
 """LoRAs in GGUF files, as llama.cpp's own tools write them, or not quite."""
 
-import struct
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,9 +10,9 @@ from edge_app.adapters.kept import AdapterRecord, Score
 from models.adapters.lora import module_name
 from models.files import locate
 from models.gguf_header import read_layout
+from tests.gguf_files import F32, STRING, write_gguf
 
 KEY = "00" * 16
-STRING, FLOAT, INT = 8, 6, 4
 ALPHA = "adapter.lora.alpha"
 
 
@@ -26,7 +25,7 @@ class LoraFile:
             "general.type": (STRING, "adapter"),
             "general.architecture": (STRING, "llama"),
             "adapter.type": (STRING, "lora"),
-            ALPHA: (FLOAT, 8.0),
+            ALPHA: (F32, 8.0),
         }
     )
     tensors: dict = field(default_factory=dict)
@@ -37,22 +36,7 @@ class LoraFile:
         self.tensors[f"{weight}.lora_b"] = b
 
     def write(self, path: Path) -> Path:
-        parts = [b"GGUF", struct.pack("<IQQ", 3, len(self.tensors), len(self.values))]
-        for key, (kind, value) in self.values.items():
-            packed = _string(value) if kind == STRING else _number(kind, value)
-            parts += [_string(key), struct.pack("<I", kind), packed]
-        offset, bodies = 0, []
-        for name, array in self.tensors.items():
-            shape = array.shape[::-1]
-            kind = {"float32": 0, "float16": 1, "int8": 24}[str(array.dtype)]
-            parts += [_string(name), struct.pack("<I", len(shape))]
-            parts += [struct.pack(f"<{len(shape)}QIQ", *shape, kind, offset)]
-            body = array.tobytes()
-            bodies.append(body + bytes(-len(body) % 32))
-            offset += len(bodies[-1])
-        head = b"".join(parts)
-        path.write_bytes(head + bytes(-len(head) % 32) + b"".join(bodies))
-        return path
+        return write_gguf(path, self.values, self.tensors)
 
 
 def random_lora(rank=4, size=0.05, model=None, seed=0):
@@ -65,15 +49,6 @@ def random_lora(rank=4, size=0.05, model=None, seed=0):
             b = size * rng.normal(size=(rows, rank))
             made.add(weight, a.astype(np.float32), b.astype(np.float32))
     return made
-
-
-def _string(text):
-    data = text.encode()
-    return struct.pack("<Q", len(data)) + data
-
-
-def _number(kind, value):
-    return struct.pack({INT: "<I", FLOAT: "<f"}[kind], value)
 
 
 def about(texts, **others):

@@ -19,30 +19,20 @@ from models.gguf_header import (
     read_layout,
     template_source,
 )
-
-STRING, ARRAY, U8, U32, F32, BOOL = 8, 9, 0, 4, 6, 7
-
-
-def number(value, width=8):
-    return value.to_bytes(width, "little")
-
-
-def text(value):
-    data = value.encode("utf-8", "surrogateescape")
-    return number(len(data)) + data
-
-
-def entry(key, kind, value):
-    return text(key) + number(kind, 4) + value
-
-
-def listed(kind, count, values):
-    return number(kind, 4) + number(count) + values
-
-
-def gguf(*entries, count=None):
-    count = len(entries) if count is None else count
-    return b"GGUF" + number(3, 4) + number(7) + number(count) + b"".join(entries)
+from tests.gguf_files import (
+    ARRAY,
+    BOOL,
+    F32,
+    STRING,
+    U8,
+    U32,
+    entry,
+    gguf,
+    listed,
+    number,
+    tensor_line,
+    text,
+)
 
 
 @pytest.fixture
@@ -219,13 +209,8 @@ def test_the_template_for_conversations_is_found_among_several():
 def laid_out(*tensors, count=None, entries=()):
     """A file of one list of tensors: name, shape, kind and offset of each."""
     count = len(tensors) if count is None else count
-    head = b"GGUF" + number(3, 4) + number(count) + number(len(entries))
-    lines = [
-        text(name) + number(len(shape), 4) + b"".join(map(number, shape))
-        + number(kind, 4) + number(offset)
-        for name, shape, kind, offset in tensors
-    ]  # fmt: skip
-    return head + b"".join(entries) + b"".join(lines)
+    lines = b"".join(tensor_line(*one) for one in tensors)
+    return gguf(*entries, tensors=count) + lines
 
 
 def test_tensors_are_found_where_they_lie(file):

@@ -17,7 +17,8 @@ from models.adapters.lora import (
 )
 from models.files import locate
 from models.gguf_header import read_layout
-from tests.loras import ALPHA, FLOAT, INT, STRING, LoraFile, random_lora
+from tests.gguf_files import F32, STRING, U32
+from tests.loras import ALPHA, LoraFile, random_lora
 
 HEADS = Heads(6, 2)
 
@@ -104,10 +105,10 @@ UP = "blk.0.ffn_up.weight"
 EVIL = {
     "no LoRA": value("adapter.type", STRING, "control"),
     "is no LoRA": value("general.type", STRING, "model"),
-    "is no text": value("adapter.type", INT, 7),
-    "is no number": value(ALPHA, INT, 7),
-    "'adapter.lora.alpha' is no number": value(ALPHA, FLOAT, np.nan),
-    "begins in mid-text": value("adapter.alora.invocation_tokens", INT, 7),
+    "is no text": value("adapter.type", U32, 7),
+    "is no number": value(ALPHA, U32, 7),
+    "'adapter.lora.alpha' is no number": value(ALPHA, F32, np.nan),
+    "begins in mid-text": value("adapter.alora.invocation_tokens", U32, 7),
     "lacks two matrices": taken(f"{UP}.lora_b"),
     "that fit together": tensor(f"{UP}.lora_b", np.ones((6, 3), np.float32)),
     "besides pairs of": tensor("blk.0.attn_norm.weight", np.ones(8, np.float32)),

@@ -4,7 +4,6 @@ The engine `transformers` is tried where torch and transformers are installed.
 """
 
 import threading
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -23,8 +22,8 @@ from models.files import locate
 from models.running.interface import check_one_vocabulary
 from models.running.loading import available, check_engine, load_model
 from models.running.settings import EngineSettings, PersonalAdapter
+from tests.gguf_files import tiny_qwen3
 from tests.loras import random_lora
-from tests.random_gguf import RandomModel, Shape, random_model_file
 
 NEEDS = {"transformers": ("torch", "transformers", "gguf")}
 CLOSE = {"llama_cpp": 3.0, "transformers": 1e-3}
@@ -244,18 +243,12 @@ def test_an_engine_of_rows_hands_out_what_whole_rows_hold(slots, ids):
         )
 
 
-TINY = Shape(2, 64, 2, 1, 32, 32, 64, 352)
-
-
 def test_vocabularies_that_were_filled_up_to_other_sizes_are_one(tmp_path):
     """As Qwen2.5's are, of 151,936 and 152,064 rows for 151,665 tokens."""
     settings = settings_of("llama_cpp")
-    small = RandomModel("small", replace(TINY, vocabulary=320), True, padding=20)
-    large = RandomModel("large", TINY, True, padding=52)
-    other = RandomModel("other", TINY, True, padding=40)
     one, two, three = (
-        load_model(random_model_file(which, tmp_path), settings)
-        for which in (small, large, other)
+        load_model(tiny_qwen3(tmp_path / f"{padding}.gguf", size, padding), settings)
+        for size, padding in ((320, 20), (352, 52), (352, 40))
     )
     check_one_vocabulary(one, two)
     assert one.vocabulary_size == two.vocabulary_size == 300

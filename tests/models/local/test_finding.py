@@ -2,7 +2,6 @@
 
 import json
 import os
-import struct
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -28,15 +27,12 @@ from models.local.describing import (
 )
 from models.local.finding import found_models, resolve
 from models.running.loading import load_model
-from tests.models.test_gguf_header import (
+from tests.gguf_files import (
     ARRAY,
+    F32,
     STRING,
     U32,
-    entry,
-    gguf,
-    listed,
-    number,
-    text,
+    write_gguf,
 )
 
 SMALL, LARGE = locate("specialist"), locate("generalist")
@@ -73,35 +69,26 @@ def ollama(folder, name, tag, digest=HASH, where="registry.ollama.ai/library", *
     manifest.write_text(json.dumps({"layers": [template, {**layer, **more}]}))
 
 
-def header_only(path, tokens, *, name="Made", unused=0, family="qwen2", more=()):
+def header_only(path, tokens, *, name="Made", unused=0, family="qwen2", **more):
     """A file whose header names a model, and nothing behind it."""
     names = [*tokens, *(f"[PAD{len(tokens) + at}]" for at in range(unused))]
     kinds = [1] * len(tokens) + [5] * unused
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(
-        gguf(
-            entry("general.architecture", STRING, text(family)),
-            entry("general.name", STRING, text(name)),
-            entry("general.file_type", U32, number(15, 4)),
-            entry(f"{family}.block_count", U32, number(24, 4)),
-            entry(f"{family}.context_length", U32, number(32768, 4)),
-            entry(f"{family}.embedding_length", U32, number(896, 4)),
-            entry(f"{family}.attention.head_count", U32, number(14, 4)),
-            entry(f"{family}.attention.head_count_kv", U32, number(2, 4)),
-            entry(
-                "tokenizer.ggml.tokens",
-                ARRAY,
-                listed(STRING, len(names), b"".join(map(text, names))),
-            ),
-            entry(
-                "tokenizer.ggml.token_type",
-                ARRAY,
-                listed(U32, len(kinds), struct.pack(f"<{len(kinds)}I", *kinds)),
-            ),
-            *more,
-        )
-    )
-    return path
+    sizes = {
+        "block_count": 24,
+        "context_length": 32768,
+        "embedding_length": 896,
+        "attention.head_count": 14,
+        "attention.head_count_kv": 2,
+    } | more
+    values = {f"{family}.{key}": (U32, value) for key, value in sizes.items()} | {
+        "general.architecture": (STRING, family),
+        "general.name": (STRING, name),
+        "general.file_type": (U32, 15),
+        "tokenizer.ggml.tokens": (ARRAY, (STRING, names)),
+        "tokenizer.ggml.token_type": (ARRAY, (U32, kinds)),
+    }
+    return write_gguf(path, values, {})
 
 
 def names():
@@ -182,10 +169,8 @@ def test_files_that_are_linked_in_are_listed_and_make_one_pair(machine):
 def test_nothing_in_a_foreign_folder_stops_the_list(machine):
     """Broken, hostile or of another kind: it is passed by, and told when asked for."""
     studio = machine / ".lmstudio/models/maker/repo"
-    pooled = entry("qwen2.pooling_type", U32, number(3, 4))
-    header_only(studio / "vectors.gguf", "ab", more=[pooled])
-    state = entry("qwen2.ssm.state_size", U32, number(128, 4))
-    header_only(studio / "recurrent.gguf", "ab", more=[state])
+    header_only(studio / "vectors.gguf", "ab", pooling_type=3)
+    header_only(studio / "recurrent.gguf", "ab", **{"ssm.state_size": 128})
     header_only(studio / "mmproj-tiny.gguf", "ab", family="clip")
     header_only(studio / "Qwen3-Reranker.gguf", "ab")
     header_only(studio / "lacks-00001-of-00002.gguf", "ab")
@@ -331,14 +316,14 @@ HEADER = [
 ]
 VALUES = st.sampled_from(
     [
-        (STRING, text("x")),
-        (U32, number(0, 4)),
-        (U32, number(2**32 - 1, 4)),
-        (6, struct.pack("<f", float("nan"))),
-        (ARRAY, listed(STRING, 1, text("x"))),
-        (ARRAY, listed(U32, 2, number(7, 4) * 2)),
-        (ARRAY, listed(6, 1, struct.pack("<f", 1.5))),
-        (ARRAY, listed(U32, 0, b"")),
+        (STRING, "x"),
+        (U32, 0),
+        (U32, 2**32 - 1),
+        (F32, float("nan")),
+        (ARRAY, (STRING, ["x"])),
+        (ARRAY, (U32, [7, 7])),
+        (ARRAY, (F32, [1.5])),
+        (ARRAY, (U32, [])),
     ]
 )
 
@@ -347,10 +332,9 @@ VALUES = st.sampled_from(
 def test_whatever_a_header_holds_is_described_or_refused(values):
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "x.gguf"
-        tokens = entry("tokenizer.ggml.tokens", ARRAY, listed(STRING, 1, text("a")))
-        family = entry("general.architecture", STRING, text("x"))
-        rest = [entry(key, *value) for key, value in values.items()]
-        path.write_bytes(gguf(family, tokens, *rest))
+        own = {"general.architecture": (STRING, "x")}
+        own["tokenizer.ggml.tokens"] = ARRAY, (STRING, ["a"])
+        write_gguf(path, {**own, **values}, {})
         with suppress(ModelError):
             assert describe(path).memory(8192) >= 0
 

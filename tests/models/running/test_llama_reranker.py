@@ -8,6 +8,7 @@ from models.files import locate
 from models.gguf_header import read_header
 from models.running.llama_reranker import LlamaReranker, check_reranker
 from models.running.settings import EngineSettings
+from tests.gguf_files import ARRAY, BOOL, F32, INT, STRING, U32, write_gguf
 
 WIDTH, CONTEXT, EPSILON = 32, 64, 1e-6
 BEGIN, END, BETWEEN = 1, 2, 3
@@ -48,38 +49,37 @@ def layer():
 
 def write_reranker(path, template=None, pooling=4):
     """A BERT of one layer over the embedded vocabulary."""
-    gguf = pytest.importorskip("gguf")
     header = read_header(locate("specialist"))
-    writer = gguf.GGUFWriter(path, "bert")
-    writer.add_context_length(CONTEXT)
-    writer.add_embedding_length(WIDTH)
-    writer.add_block_count(1)
-    writer.add_feed_forward_length(WIDTH)
-    writer.add_head_count(1)
-    writer.add_layer_norm_eps(EPSILON)
-    writer.add_causal_attention(False)
-    writer.add_pooling_type(gguf.PoolingType(pooling))
-    writer.add_tokenizer_model("gpt2")
-    writer.add_tokenizer_pre("qwen2")
-    writer.add_token_list(header["tokenizer.ggml.tokens"])
-    writer.add_token_types(list(header["tokenizer.ggml.token_type"]))
-    writer.add_token_merges(header["tokenizer.ggml.merges"])
-    writer.add_token_type_count(1)
-    writer.add_bos_token_id(BEGIN)
-    writer.add_eos_token_id(END)
-    writer.add_sep_token_id(BETWEEN)
-    writer.add_add_bos_token(True)
-    writer.add_add_eos_token(True)
-    writer.add_add_sep_token(True)
+    sizes = {
+        "context_length": CONTEXT,
+        "embedding_length": WIDTH,
+        "block_count": 1,
+        "feed_forward_length": WIDTH,
+        "attention.head_count": 1,
+        "pooling_type": pooling,
+    }
+    values = {f"bert.{key}": (U32, value) for key, value in sizes.items()}
+    values |= {"general.architecture": (STRING, "bert")}
+    values |= {"bert.attention.layer_norm_epsilon": (F32, EPSILON)}
+    values |= {"bert.attention.causal": (BOOL, False)}
+    for name, kind, value in (
+        ("model", STRING, "gpt2"),
+        ("pre", STRING, "qwen2"),
+        ("tokens", ARRAY, (STRING, header["tokenizer.ggml.tokens"])),
+        ("token_type", ARRAY, (INT, header["tokenizer.ggml.token_type"])),
+        ("merges", ARRAY, (STRING, header["tokenizer.ggml.merges"])),
+        ("token_type_count", U32, 1),
+        ("bos_token_id", U32, BEGIN),
+        ("eos_token_id", U32, END),
+        ("seperator_token_id", U32, BETWEEN),  # spelled so
+        *((f"add_{one}_token", BOOL, True) for one in ("bos", "eos", "sep")),
+    ):
+        values[f"tokenizer.ggml.{name}"] = kind, value
     if template:
-        writer.add_string("tokenizer.chat_template.rerank", template)
-    for name, value in (random_weights() | layer()).items():
-        writer.add_tensor(name, value.astype(np.float32))
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-    return path
+        values["tokenizer.chat_template.rerank"] = STRING, template
+    weights = random_weights() | layer()
+    tensors = {name: value.astype(np.float32) for name, value in weights.items()}
+    return write_gguf(path, values, tensors)
 
 
 @pytest.fixture(scope="module")
