@@ -146,9 +146,6 @@ def test_without_history_both_prompts_are_one():
     """And notes alone are private, too."""
     request = Request("Good soup.", "review", "Harbour Cafe")
     assert private_messages(request, []) == public_messages(request)
-    assert public_messages(request)[0].content.startswith(
-        "Write a review of Harbour Cafe."
-    )
     private = private_messages(request, [], "I had the soup on Friday")
     assert "I had the soup on Friday" in private[0].content
     assert private[1:] == public_messages(request)

@@ -109,14 +109,11 @@ def test_what_is_done_with_a_template_is_said():
     assert "the model has none" in describe_template(ChatTemplate("", {}))
 
 
-@pytest.mark.parametrize("opened", ["<think>", "<think>\n", "[THINK]"])
-def test_thoughts_that_a_prompt_opens_are_closed(opened):
+def test_thoughts_that_a_prompt_opens_are_closed():
     """Such a template cannot be told not to; what follows is the text at once."""
-    source = "{{ messages[-1].content }}<assistant>" + opened
-    template = ChatTemplate(source, {})
+    template = ChatTemplate("{{ messages[-1].content }}<assistant><think>\n", {})
     (_, words) = render(template, ALONE)
-    end = "[/THINK]" if opened == "[THINK]" else "</think>"
-    assert words.text == f"<assistant>{opened.strip()}\n\n{end}\n\n"
+    assert words.text == "<assistant><think>\n\n</think>\n\n"
     assert "cannot be told" in describe_template(template)
 
 
@@ -152,17 +149,12 @@ def test_the_token_that_begins_a_text_is_read_once(source, adds, wanted):
 @pytest.mark.parametrize(
     "source",
     [
-        "{{ messages[0].content | trim }}",
         "{% generation %}{{ messages[0].content }}{% endgeneration %}",
         "{% for m in messages %}{{ m.content }}{% break %}{% endfor %}",
-        "{% for m in messages %}{% if m.role == 'tool' %}{% continue %}{% endif %}"
-        "{{ m.content }}{% endfor %}",
         "{% if tools is not none or documents %}{{ 1 // 0 }}{% endif %}"
         "{{ messages[0]['content'] }}",
-        "{% set ns = namespace(text='') %}{% for m in messages %}"
-        "{% set ns.text = ns.text + m.content %}{% endfor %}{{ ns.text }}",
     ],
-    ids=["trim", "generation", "break", "continue", "tools", "namespace"],
+    ids=["generation", "break", "tools"],
 )
 def test_what_published_templates_use_is_there(source):
     """As in transformers, whose templates these are."""

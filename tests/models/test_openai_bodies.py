@@ -60,7 +60,6 @@ def test_a_conversation_is_read():
     [
         ({"n": 2}, "'n' is not supported here; leave it out", "n"),
         ({"tools": [{}]}, "'tools' is not supported", "tools"),
-        ({"logprobs": True}, "'logprobs' is not supported", "logprobs"),
         ({"presence_penalty": 0.5}, "'presence_penalty' is not", "presence_penalty"),
         ({"temperature": "hot"}, "temperature: Input should be", "temperature"),
         ({"messages": []}, "messages: List should have at least", "messages"),

@@ -274,8 +274,15 @@ def test_an_engine_that_is_not_installed_is_named(tmp_path, monkeypatch):
         load_model(tmp_path)
 
 
-def test_the_engines_agree_on_the_same_numbers(tmp_path, ids):
-    """Logits within 1e-3 of each other, from a file whose weights are float32."""
+@pytest.fixture(scope="module")
+def adapter(tmp_path_factory):
+    return random_lora().write(tmp_path_factory.mktemp("loras") / "mine.gguf")
+
+
+@pytest.mark.parametrize("worn", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_the_engines_agree_on_the_same_numbers(tmp_path, ids, adapter, worn):
+    """Logits within 1e-3 of each other, from a file whose weights are float32, with an
+    adapter and without."""
     settings_of("transformers")
     from tests.exported_models import dequantise
 
@@ -284,18 +291,13 @@ def test_the_engines_agree_on_the_same_numbers(tmp_path, ids):
     found = []
     for engine in available():
         model = load_model(path, settings_of(engine, precision="float32"))
-        slots = model.open(2, 512)
+        slots = model.open(2, 512, adapter=PersonalAdapter(adapter) if worn else None)
         readings = [Reading(0, ids[:90], 60), Reading(1, ids[200:204], 4)]
         found.append([rows.copy() for rows in slots.evaluate(readings)])
         slots.close()
         model.close()
     for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-3)
-
-
-@pytest.fixture(scope="module")
-def adapter(tmp_path_factory):
-    return random_lora().write(tmp_path_factory.mktemp("loras") / "mine.gguf")
 
 
 def test_an_adapter_is_worn_by_its_own_slots_alone(engine, model, slots, ids, adapter):
@@ -342,22 +344,3 @@ def test_an_adapter_that_does_not_fit_is_refused(model, tmp_path):
     slots = model.open(1, 256)
     assert slots.sequence().evaluate([5]).shape == (1, 8192)
     slots.close()
-
-
-@pytest.mark.slow
-def test_the_engines_agree_on_an_adapter(tmp_path, adapter):
-    """As they do without one."""
-    pytest.importorskip("gguf")
-    from tests.exported_models import dequantise
-
-    dequantise(locate("specialist"), tmp_path / "f32.gguf")
-    logits = []
-    for engine in available():
-        settings = settings_of(engine, precision="float32")
-        model = load_model(tmp_path / "f32.gguf", settings)
-        tokens = model.vocabulary.tokenize(TEXT)
-        slots = model.open(1, 512, adapter=PersonalAdapter(adapter))
-        logits.append(slots.sequence().evaluate(tokens, len(tokens)))
-        slots.close()
-        model.close()
-    assert np.abs(logits[0] - logits[1]).max() < 1e-3

@@ -19,15 +19,7 @@ from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.files import locate
 from models.prompts import Message
 from models.running.settings import EngineSettings
-
-AWKWARD = [
-    "Hullo Ana,\n\nThank you for the photos.",
-    "emoji 🎉👩‍👩‍👧 and 中文 and ไทย",
-    "   many    spaces \t tabs \n\n\n lines",
-    "def f(x):\n    return {x: 'y'}  # code",
-    "it 's , spaced . punctuation !",
-    "\u00ad\u200b zero widths \x01 controls",
-]
+from tests.models.engines.test_conformance import TEXT
 
 
 @pytest.fixture(scope="module")
@@ -53,8 +45,7 @@ def context(model):
 
 
 def ids_of(model, count=40):
-    text = " ".join(AWKWARD) * 3
-    return model.vocabulary.tokenize(text)[:count]
+    return model.vocabulary.tokenize(TEXT * 3)[:count]
 
 
 def test_a_load_is_given_up_between_two_tensors():
@@ -147,7 +138,6 @@ def test_exact_blocks_equal_single_steps_bit_for_bit(exact_model):
 
 
 def test_too_many_sequences_are_refused(model):
-    """llama.cpp knows 256."""
     with pytest.raises(InvalidSettingsError):
         LlamaContext(model, 300)
 
@@ -197,13 +187,3 @@ def test_the_embedded_template_is_tokenized_as_llama_cpp_does(model):
         template,
         [Message("system", "Past texts."), Message("user", "Thank Ana.")],
     ) == tokenize(whole, True)
-
-
-def test_reading_on_after_a_roll_back_is_as_if_it_never_was(context, model):
-    """Evaluate, roll back, evaluate again: the same bits."""
-    sequence, ids = context.sequence(), ids_of(model)
-    whole = sequence.evaluate(ids, len(ids))
-    sequence.rollback(10)
-    assert sequence.position == 10
-    again = sequence.evaluate(ids[10:], len(ids) - 10)
-    np.testing.assert_array_equal(whole[10:], again)

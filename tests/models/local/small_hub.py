@@ -8,10 +8,10 @@ import hashlib
 import json
 import re
 import threading
+from collections import namedtuple
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 from tests.waiting import PATIENCE, let_pass
 
@@ -30,16 +30,7 @@ class Repository:
     """Status and error code for whoever has no token."""
 
 
-@dataclass
-class Seen:
-    """A request that came."""
-
-    method: str
-    path: str
-    host: str
-    range: str
-    authorization: str
-    agent: str
+Seen = namedtuple("Seen", "method path range authorization agent")
 
 
 class SmallHub:
@@ -92,24 +83,9 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
     def do_GET(self):
-        self.answer()
-
-    def do_HEAD(self):
-        self.answer()
-
-    def answer(self):
-        path = self.path.partition("?")[0]
-        get = self.headers.get
-        self.server.hub.seen.append(
-            Seen(
-                self.command,
-                path,
-                get("Host", ""),
-                get("Range", ""),
-                get("Authorization", ""),
-                get("User-Agent", ""),
-            )
-        )
+        path, get = self.path.partition("?")[0], self.headers.get
+        told = (get(name, "") for name in ("Range", "Authorization", "User-Agent"))
+        self.server.hub.seen.append(Seen(self.command, path, *told))
         if (drips := self.server.hub.drips) and path.startswith(drips):
             self.drip()
         elif match := re.fullmatch(r"/api/models/([^/]+/[^/]+)", path):
@@ -120,6 +96,8 @@ class Handler(BaseHTTPRequestHandler):
             self.give(self.server.hub.repositories[match[1]].files[match[2]])
         else:
             self.refuse(404, "")
+
+    do_HEAD = do_GET
 
     def drip(self):
         self.close_connection = True
@@ -153,7 +131,7 @@ class Handler(BaseHTTPRequestHandler):
         siblings = [{"rfilename": file} for file in known.files]
         body = {"id": name, "sha": REVISION, "siblings": siblings}
         body["cardData"] = known.card
-        self.whole(200, json.dumps(body).encode(), "application/json")
+        self.whole(200, json.dumps(body).encode(), {"Content-Type": "application/json"})
 
     def lead(self, name, file):
         known = self.may(name)
@@ -162,16 +140,15 @@ class Handler(BaseHTTPRequestHandler):
         if file not in known.files:
             self.refuse(404, "EntryNotFound")
             return
-        content = known.files[file]
+        content, port = known.files[file], self.server.server_address[1]
         checksum = git_id(content) if file in known.small else lfs(content)
-        self.send_response(302)
-        port = self.server.server_address[1]
-        self.send_header("Location", f"http://localhost:{port}/store/{name}/{file}")
-        self.send_header("X-Repo-Commit", REVISION)
-        self.send_header("X-Linked-Etag", f'"{checksum}"')
-        self.send_header("X-Linked-Size", str(len(content)))
-        self.send_header("Content-Length", "0")
-        self.end_headers()
+        headers = {
+            "Location": f"http://localhost:{port}/store/{name}/{file}",
+            "X-Repo-Commit": REVISION,
+            "X-Linked-Etag": f'"{checksum}"',
+            "X-Linked-Size": str(len(content)),
+        }
+        self.whole(302, b"", headers)
 
     def give(self, content):
         start = 0
@@ -200,14 +177,12 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True
 
     def refuse(self, status, code):
-        self.whole(status, b"", "text/plain", {"X-Error-Code": code})
+        self.whole(status, b"", {"X-Error-Code": code})
 
-    def whole(self, status, body, kind, more=None):
+    def whole(self, status, body, headers):
         self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        for name, value in (more or {}).items():
-            self.send_header(name, value)
+        for name, value in {**headers, "Content-Length": len(body)}.items():
+            self.send_header(name, str(value))
         self.end_headers()
         self.wfile.write(body)
 
@@ -228,10 +203,3 @@ def small_hub():
         server.shutdown()
         server.server_close()
         thread.join()
-
-
-def model_bytes(role="specialist"):
-    """A real GGUF file."""
-    from models.files import locate
-
-    return Path(locate(role)).read_bytes()

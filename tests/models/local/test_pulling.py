@@ -14,14 +14,18 @@ from click.testing import CliRunner
 
 from base.locks import lock
 from edge_app.cli import cli
-from models.files import hub_models
+from models.files import hub_models, locate
 from models.local import pulling
 from models.local.describing import describe
 from models.local.finding import folder_of, pulled_folder, read_note
-from tests.models.local.small_hub import REVISION, lfs, model_bytes, small_hub
+from tests.models.local.small_hub import REVISION, lfs, small_hub
 from tests.waiting import PATIENCE, ROOT, let_pass, wait_until
 
 REPOSITORY, FILE = "maker/Tiny-GGUF", "tiny-q4_0.gguf"
+
+
+def model_bytes(role="specialist"):
+    return locate(role).read_bytes()
 
 
 @pytest.fixture
@@ -77,9 +81,7 @@ def test_a_model_is_pulled_checked_and_kept_with_its_checksum(hub):
     assert f"{REPOSITORY}/{FILE}" in listed.output
 
     sent = hub.sent
-    again = specsteer(
-        "pull", f"{REPOSITORY}/{FILE}"
-    )  # agreed to once, and here already
+    again = specsteer("pull", f"{REPOSITORY}/{FILE}")  # agreed to once, and here
     assert again.exit_code == 0
     assert hub.sent == sent
 
@@ -127,11 +129,7 @@ def test_a_pull_that_was_killed_half_way_goes_on(hub, home):
 @pytest.mark.parametrize(
     ("fault", "words", "parts"),
     [
-        (
-            {"tampered": True},
-            "another checksum than the hub names, so it was deleted",
-            0,
-        ),
+        ({"tampered": True}, "checksum than the hub names, so it was deleted", 0),
         ({"longer": b"x" * 9}, "came with another size", 1),
     ],
 )
@@ -310,23 +308,13 @@ def test_all_parts_of_a_split_model_come(hub):
 
 
 def test_a_folder_for_transformers_comes_without_what_could_run(hub):
-    small = {
-        "config.json": b"{}",
-        "tokenizer.json": b"{}",
-        "run.py": b"",
-        "x.bin": b"x",
-    }
+    small = dict.fromkeys(("config.json", "tokenizer.json", "run.py", "x.bin"), b"{}")
     weights = {"model.safetensors": b"weights"}
     hub.has(REPOSITORY, {**small, **weights}, small=set(small))
     done = specsteer("pull", REPOSITORY, "--yes")
     assert done.exit_code == 0, done.output
     there = {p.name for p in folder_of(REPOSITORY).iterdir()}
-    assert there == {
-        "config.json",
-        "tokenizer.json",
-        "model.safetensors",
-        "pulled.json",
-    }
+    assert there == {*small, *weights, "pulled.json"} - {"run.py", "x.bin"}
     assert done.stdout.strip() == str(folder_of(REPOSITORY))
 
 
