@@ -97,7 +97,8 @@ class Handler(BaseHTTPRequestHandler):
         else:
             self.refuse(404, "")
 
-    do_HEAD = do_GET
+    def do_HEAD(self):
+        self.do_GET()
 
     def drip(self):
         self.close_connection = True
