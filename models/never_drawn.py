@@ -16,13 +16,10 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    from models.running.interface import Vocabulary
 
 MARKS = (
     ("<think>", "</think>"),
@@ -36,7 +33,17 @@ MARKS = (
 models distilled from other makers'; of EXAONE Deep, Seed-OSS, Magistral, Command."""
 
 
-def mark_ids(vocabulary: Vocabulary) -> tuple[int, ...]:
+class _Vocabulary(Protocol):
+    size: int
+
+    def tokenize(self, text: str, control: bool = False) -> list[int]:
+        """Ids of a text."""
+
+    def piece(self, token_id: int) -> bytes:
+        """UTF-8 bytes of a token."""
+
+
+def mark_ids(vocabulary: _Vocabulary) -> tuple[int, ...]:
     """The tokens, each a mark of its own, that open or close a block."""
     found = (vocabulary.tokenize(mark, control=True) for both in MARKS for mark in both)
     return tuple(sorted({ids[0] for ids in found if len(ids) == 1}))
@@ -84,7 +91,7 @@ class Unwritten:
     """The tokens of a vocabulary that are never drawn; one object for each model, as it
     looks at every token once."""
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: _Vocabulary) -> None:
         pieces = [vocabulary.piece(token) for token in range(vocabulary.size)]
         self._piece = pieces.__getitem__
         self._always = set(mark_ids(vocabulary))
