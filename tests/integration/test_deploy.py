@@ -101,14 +101,6 @@ def test_compose_closes_the_container_and_keeps_its_state():
         assert complaint(["specsteer-cloud", "serve", f"--{option}", "1"]) == ""
 
 
-@needs("podman")
-@needs("podman-compose")
-def test_compose_is_read_by_its_own_program():
-    words = ["podman-compose", "-f", DEPLOY / "compose.yaml", "config"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-
-
 @pytest.mark.slow
 def test_the_health_check_of_the_container_hears_the_server(tmp_path):
     """As it stands there, but for the port; nobody answers where none runs."""

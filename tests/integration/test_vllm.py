@@ -9,14 +9,10 @@ import os
 import sys
 import threading
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
-from cloud_api.engine.stock_client import StockClient
-from cloud_api.engine.stock_models import read_names
-from cloud_api.engine.stock_server import StockModel
 from decoding_core.methods.steering import log_steered
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.session import Patience
@@ -160,41 +156,3 @@ def test_a_text_goes_on_when_vllm_is_killed_and_started_again(models, vllm, pair
         )
     assert lost.is_set()
     assert margin(pair, prompts, settings, here.token_ids, there.token_ids) <= TIE
-
-
-def test_how_single_tokens_are_asked_for_spoils_no_other_answer(models, vllm):
-    """Calls by id would: vLLM 0.32 then gives one token in the place of a hundred."""
-    names = read_names(models["transformers"]["generalist"])
-    client = StockClient(vllm.url, "generalist")
-    model = StockModel(client, "", names)
-    prompts = [(5, 6, 7, *[9] * more) for more in range(9)]
-
-    def rows(first):
-        """Whether each row of many calls came as it was asked for."""
-        texts = [(first, *prompt) for prompt in prompts]
-        calls = (model.call(texts, 100, logprobs=100) for _ in range(15))
-        return [
-            model._row(choice, 100) is not None for call in calls for choice in call
-        ]
-
-    def beside(ask):
-        """How many rows were spoilt, of how many, while `ask` went on."""
-        over = threading.Event()
-
-        def go_on():
-            while not over.is_set():
-                ask()
-
-        helper = threading.Thread(target=go_on)
-        helper.start()
-        with ThreadPoolExecutor(2) as pool:
-            whole = [one for found in pool.map(rows, (20, 30)) for one in found]
-        over.set()
-        helper.join()
-        return whole.count(False), len(whole)
-
-    forced = beside(lambda: model.forced(prompts, 11))
-    by_id = beside(lambda: model.by_id(prompts, [11, 12, 13]))
-    client.close()
-    sys.stdout.write(f"spoilt: {forced} beside forced ones, {by_id} beside by id\n")
-    assert forced[0] == 0
