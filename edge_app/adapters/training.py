@@ -153,20 +153,14 @@ class TrainingPlan:
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """Token ids of the texts, with both prompts of each."""
+    """Token ids of the texts, with their prompts."""
 
-    lessons: Sequence[Lesson]
+    lessons: dict[int, Lesson]
+    """By the number of the text in the store."""
     held_out: Sequence[Lesson]
     """The prompt of the request alone, then that with passages."""
-    numbers: Sequence[int]
-    """The learnt texts in the store."""
     crowded: int
     """How many texts were left out: their request left no room for them."""
-
-
-def check_extra() -> None:
-    """Raise InvalidSettingsError if the libraries that train are missing."""
-    _extra()
 
 
 def build_examples(
@@ -176,27 +170,24 @@ def build_examples(
     ContextFullError if no text fits."""
     with closing(load_model(plan.specialist, plan.engine, stop)) as model:
         end = end_of_turn(model)
-        made = [
-            [_lesson(model, end, case, plan, stop) for case in cases]
+        learnt, held_out = (
+            {int(case.name): _lesson(model, end, case, plan, stop) for case in cases}
             for cases in (texts.learnt, texts.held_out)
-        ]
-    learnt, held_out = ([one for one in part if one is not None] for part in made)
-    if not learnt or not held_out:
+        )
+    reads = {"request": slice(1), "passages": slice(1, 2), "both": slice(2)}[plan.reads]
+    lessons = {
+        number: replace(one, prompts=one.prompts[reads])
+        for number, one in learnt.items()
+        if one is not None
+    }
+    measured = [one for one in held_out.values() if one is not None]
+    if not lessons or not measured:
         raise ContextFullError(
             "no text fits into the specialist together with its request; a lower "
             "--max-tokens makes room"
         )
-    numbers = [
-        int(case.name)
-        for case, one in zip(texts.learnt, made[0], strict=True)
-        if one is not None
-    ]
-    chosen = {"request": slice(1), "passages": slice(1, 2), "both": slice(2)}[
-        plan.reads
-    ]
-    lessons = [replace(one, prompts=one.prompts[chosen]) for one in learnt]
-    crowded = sum(one is None for part in made for one in part)
-    return Examples(lessons, held_out, numbers, crowded)
+    crowded = len(learnt) + len(held_out) - len(lessons) - len(measured)
+    return Examples(lessons, measured, crowded)
 
 
 def train_adapter(
@@ -222,12 +213,12 @@ def train_adapter(
             reads=plan.reads,
             recipe=asdict(plan.recipe),
             key=key,
-            texts={i: text_hash(key, texts.texts[i]) for i in found.numbers},
+            texts={i: text_hash(key, texts.texts[i]) for i in found.lessons},
             held_out=len(found.held_out),
         )
-    run = _extra().AdapterTraining(
+    run = extra().AdapterTraining(
         plan.specialist,
-        found.lessons,
+        list(found.lessons.values()),
         plan.recipe,
         adapter.checkpoint,
         device=plan.device,
@@ -258,12 +249,9 @@ def train_adapter(
             "command goes on from there"
         ) from error
     lengths = np.array([len(one.text) for one in found.held_out], float)
-    scores = {
-        name: _score(np.array(before), np.array(costs), lengths)
-        for name, before, costs in zip(
-            ("request", "passages"), run.kept["before"], after, strict=True
-        )
-    }
+    both = zip(run.kept["before"], after, strict=True)
+    costs = [_score(np.array(before), np.array(now), lengths) for before, now in both]
+    scores = dict(zip(("request", "passages"), costs, strict=True))
     write_lora(adapter.weights, run.lora(), run.architecture, run.heads, adapter.name)
     adapter = adapter.keep(
         replace(about, scores=scores, seconds=run.seconds, finished=True)
@@ -294,10 +282,8 @@ def _lesson(
         prompts = builder.build(case.request, retrieved.passages, "", room)
     except ContextFullError:
         return None
-    public, private = (
-        (*prompt, *beginning) for prompt in (prompts.public_ids, prompts.private_ids)
-    )
-    return Lesson((public, private), tuple(ids))
+    both = prompts.public_ids, prompts.private_ids
+    return Lesson(tuple((*prompt, *beginning) for prompt in both), tuple(ids))
 
 
 def _no_profile(_texts: object, _excluded: object) -> str:
@@ -315,15 +301,11 @@ def _costs(run: Any, held_out: Sequence[Lesson]) -> list[list[float]]:
 def _score(before: Any, after: Any, lengths: Any) -> Score:
     tokens = float(lengths.sum())
     change = Resamples(range(len(before)), seed=0).ratio(after, before, 1.0)
-    return Score(
-        float(before.sum()) / tokens,
-        float(after.sum()) / tokens,
-        change.low,
-        change.high,
-    )
+    costs = float(before.sum()) / tokens, float(after.sum()) / tokens
+    return Score(*costs, change.low, change.high)
 
 
-def _extra() -> Any:
+def extra() -> Any:
     """The module that trains; raises InvalidSettingsError if an extra is missing."""
     try:
         from models.adapters import training

@@ -112,8 +112,8 @@ def train_command(**chosen: Any) -> None:
     from edge_app.adapters.training import (
         TrainingPlan,
         build_examples,
-        check_extra,
         divided,
+        extra,
         train_adapter,
     )
     from edge_app.commands.service_config import service_config
@@ -121,7 +121,7 @@ def train_command(**chosen: Any) -> None:
 
     settings = read_settings()
     adapter = kept.named(chosen["name"] or (_SAMPLE if chosen["sample"] else _NAME))
-    check_extra()
+    extra()
     config = service_config(
         settings, server="", specialist=chosen["specialist"], lora=kept.OFF
     )

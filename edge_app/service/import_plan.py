@@ -161,10 +161,8 @@ def import_noted(
                 on_kind(one.kind, outcome)
             before += one.size
         if not reports and on_kind is None:
-            nothing = (
-                f"Nothing in {asked.path} can be imported by itself: name its kind."
-            )
-            raise SourceError("; ".join(notes) or nothing)
+            nothing = f"Nothing in {asked.path} can be imported by itself"
+            raise SourceError("; ".join(notes) or f"{nothing}: name its kind.")
         report = joined(reports)
         report.notes += notes
         return report

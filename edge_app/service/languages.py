@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 
 from decoding_core.errors import ModelError
@@ -87,22 +86,17 @@ def languages_of(model: Path) -> frozenset[str] | None:
     return frozenset(map(str, said)) if isinstance(said, list) and said else None
 
 
-def word_on_languages(model: Path, request: str, letters: Sequence[str]) -> str | None:
-    """A sentence if the request, or most of the letters that were read for it, are
-    in a language that the model does not write; None if nothing is to be said."""
+def word_on_languages(model: Path, request: str) -> str | None:
+    """A sentence if the request is in a language that the model does not write; None
+    if it may write it."""
     asked = language_of(request)
-    spoken = Counter(map(language_of, letters))
-    read, count = spoken.most_common(1)[0] if spoken else (None, 0)
-    if 2 * count <= len(letters):
-        read = None
-    foreign = {code for code in (asked, read) if code not in (None, "en")}
-    writes = languages_of(model) if foreign else None
-    if writes is None:
+    if asked in (None, "en"):
+        return None
+    writes = languages_of(model)
+    if writes is None or asked in writes:
         return None
     known = " and ".join(sorted(NAMES.get(code, code) for code in writes))
-    more = f"the small model writes {known}; 'specsteer models' finds others"
-    if asked in foreign - writes:
-        return f"your request seems to be in {NAMES[str(asked)]}: {more}"
-    if read in foreign - writes:
-        return f"most letters that were read seem to be in {NAMES[str(read)]}: {more}"
-    return None
+    return (
+        f"your request seems to be in {NAMES[str(asked)]}: the small model writes "
+        f"{known}; 'specsteer models' finds others"
+    )

@@ -233,7 +233,7 @@ class WritingService:
                     gate = self._gate(request, index, emit) if learnt else None
         except StoppedError:
             return "stopped"
-        word = word_on_languages(self._config.specialist, request.brief.text, texts)
+        word = word_on_languages(self._config.specialist, request.brief.text)
         if word is not None and word not in self._shown_once:
             self._shown_once.add(word)
             emit(Notice(word))

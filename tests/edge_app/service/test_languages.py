@@ -27,15 +27,11 @@ def test_a_language_is_told_or_left_open(text, language):
     assert language_of(text) == language
 
 
-def test_a_word_is_said_where_the_model_writes_another():
+def test_a_word_is_said_if_the_model_writes_another():
     ours = locate("specialist")
     german = "Danke Ana für die Fotos und sag, dass ich am Wochenende komme."
-    english = "Thank Ana for the photos and say yes to the weekend."
     assert "request seems to be in German: the small model writes English" in (
-        word_on_languages(ours, german, [])
+        word_on_languages(ours, german)
     )
-    assert "most letters that were read seem to be in German" in (
-        word_on_languages(ours, english, [german, german, english])
-    )
-    assert word_on_languages(ours, english, [english, german]) is None
-    assert word_on_languages(ours, "Ana", []) is None
+    assert word_on_languages(ours, "Thank Ana for the photos and say yes.") is None
+    assert word_on_languages(ours, "Ana") is None
