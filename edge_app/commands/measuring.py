@@ -6,7 +6,7 @@ import shutil
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +39,6 @@ from models.command_line import Command
 
 if TYPE_CHECKING:
     from edge_app.evaluation.cases import Case
-    from edge_app.evaluation.figures import Tuned
     from edge_app.evaluation.pair import Measured, Measuring
     from edge_app.service.requests import ServiceConfig
 
@@ -117,12 +116,13 @@ _measured = options.with_options(
 class Result:
     """What was measured, also in a run that was stopped."""
 
+    how: Measuring
+    models: dict[str, Path]
+    of: int
+    """How many texts there were."""
     measured: list[Measured] = field(default_factory=list)
     crowded: int = 0
     """Texts whose request left no room for them."""
-    of: int = 0
-    """How many texts there were."""
-    models: dict[str, Path] = field(default_factory=dict)
 
     @property
     def complete(self) -> bool:
@@ -141,7 +141,7 @@ class Result:
 @click.option("--wide", is_flag=True, help="Every strength, interval and share kept.")
 @click.option("--markdown", is_flag=True, help="One table in Markdown.")
 @_measured
-def evaluate_command(paths: tuple[Path, ...], **chosen: Any) -> None:
+def evaluate_command(**chosen: Any) -> None:
     """Measure how much a history helps to predict what its writer really wrote.
 
     The last texts in your store are held out. Each is predicted from those before it:
@@ -156,40 +156,37 @@ def evaluate_command(paths: tuple[Path, ...], **chosen: Any) -> None:
         specsteer lab evaluate --sample --queries 5 --strength 0.5,1
         specsteer lab evaluate eval/ --users 20 --json figures.json
     """
+    paths = chosen["paths"]
     if chosen["sample"] and (paths or chosen["synthetic"]):
         raise click.UsageError("--sample excludes PATH and --synthetic")
     if chosen["wide"] and chosen["markdown"]:
         raise click.UsageError("--wide and --markdown exclude each other")
-    _check(paths, chosen)
-    settings = read_settings()
-    how = _measuring(chosen, settings, chosen["strengths"])
-    result = _measure(paths, chosen, settings, how)
+    result = _measure(chosen, read_settings(), chosen["strengths"])
     if result.measured:
-        _show(result, how, paths, chosen)
+        _show(result, chosen)
     if not result.complete:
         sys.exit(STOPPED)
 
 
-def _show(
-    result: Result, how: Measuring, paths: tuple[Path, ...], chosen: dict[str, Any]
-) -> None:
+def _show(result: Result, chosen: dict[str, Any]) -> None:
     from edge_app.evaluation import tables
     from edge_app.evaluation.figures import summarise
 
-    groups = summarise(result.measured, how, chosen["seed"])
+    groups = summarise(result.measured, result.how, chosen["seed"])
     form = tables.markdown if chosen["markdown"] else tables.plain
     click.echo(legible(form(groups)))
     if chosen["wide"]:
         click.echo("\n" + legible(tables.wide(groups)))
-    if not paths and not chosen["synthetic"]:
+    if not chosen["paths"] and not chosen["synthetic"]:
         click.echo("\n" + click.wrap_text(tables.in_words(groups[-1]), 80))
     note("\n" + click.wrap_text(tables.LEGEND, 80))
     if chosen["json_file"] is not None:
         names = ("users", "queries", "synthetic", "seed", "sample")
         run = {name: chosen[name] for name in names}
-        run |= {"paths": [str(path) for path in paths], "texts": result.of}
+        run |= {"paths": list(map(str, chosen["paths"])), "texts": result.of}
         run |= {"left out": result.crowded, "complete": result.complete}
-        body = tables.document(result.measured, groups, how, result.models, run)
+        models = result.models
+        body = tables.document(result.measured, groups, result.how, models, run)
         tables.write(chosen["json_file"], body)
 
 
@@ -198,7 +195,7 @@ def _show(
 @_numbers("threshold", "Thresholds to try", _THRESHOLDS)
 @click.option("--write", is_flag=True, help="Put the choice into settings.toml.")
 @_measured
-def tune_command(paths: tuple[Path, ...], **chosen: Any) -> None:
+def tune_command(**chosen: Any) -> None:
     """Find the strength and the threshold that suit your own texts.
 
     The last texts in your store are held out, as 'specsteer lab evaluate' does, and
@@ -210,24 +207,17 @@ def tune_command(paths: tuple[Path, ...], **chosen: Any) -> None:
         specsteer lab tune --queries 30 --write
         specsteer lab tune --sample --strength 0.5,1,2
     """
-    if chosen["sample"] and paths:
+    if chosen["sample"] and chosen["paths"]:
         raise click.UsageError("--sample excludes PATH")
     if chosen["sample"] and chosen["write"]:
         raise click.UsageError("--write is for your own texts, not for the sample")
-    _check(paths, chosen)
     settings = read_settings()
     now = settings.method
-    for threshold in chosen["thresholds"]:
-        MethodSettings(threshold=threshold)  # checks it
-    how = replace(
-        _measuring(chosen, settings, sorted({*chosen["strengths"], now.strength})),
-        thresholds=tuple(
-            sorted({*chosen["thresholds"], _threshold(now)}, reverse=True)
-        ),
-    )
-    result = _measure(paths, chosen, settings, how)
+    strengths = sorted({*chosen["strengths"], now.strength})
+    thresholds = sorted({*chosen["thresholds"], _threshold(now)}, reverse=True)
+    result = _measure(chosen, settings, strengths, thresholds)
     if result.measured:
-        _conclude(result, how, now, chosen)
+        _conclude(result, now, chosen)
     if not result.complete:
         sys.exit(STOPPED)
 
@@ -237,15 +227,19 @@ def _threshold(now: MethodSettings) -> float:
     return START if now.threshold == "auto" else now.threshold
 
 
-def _conclude(
-    result: Result, how: Measuring, now: MethodSettings, chosen: dict[str, Any]
-) -> None:
+def _conclude(result: Result, now: MethodSettings, chosen: dict[str, Any]) -> None:
     from edge_app.evaluation import tables
     from edge_app.evaluation.figures import tune
 
+    how, automatic = result.how, now.threshold == "auto"
     found = tune(result.measured, how, now.strength, _threshold(now), chosen["seed"])
-    automatic = now.threshold == "auto"
-    _print(found, automatic=automatic)
+    width = shutil.get_terminal_size().columns
+    look = "#", lambda bar: styled(bar, CYAN) if may_style() else bar
+    for curve in (found.strength, found.threshold):
+        echo_ours(tables.curve_table(curve, width, *look) + "\n")
+    for sentence in tables.choice_in_words(found, automatic=automatic):
+        click.echo(click.wrap_text(sentence, min(width, 80)))
+    note("\n" + click.wrap_text(tables.TUNE_LEGEND, min(width, 80)))
     if chosen["json_file"] is not None:
         files = {role: tables.file_of(path) for role, path in result.models.items()}
         body = {
@@ -269,73 +263,56 @@ def _conclude(
         note(f"written to {path}: {named}")
 
 
-def _print(found: Tuned, *, automatic: bool) -> None:
-    from edge_app.evaluation import tables
-
-    width = shutil.get_terminal_size().columns
-    look = "#", lambda bar: styled(bar, CYAN) if may_style() else bar
-    for curve in (found.strength, found.threshold):
-        echo_ours(tables.curve_table(curve, width, *look) + "\n")
-    for sentence in tables.choice_in_words(found, automatic=automatic):
-        click.echo(click.wrap_text(sentence, min(width, 80)))
-    note("\n" + click.wrap_text(tables.TUNE_LEGEND, min(width, 80)))
-
-
-def _check(paths: tuple[Path, ...], chosen: dict[str, Any]) -> None:
-    if chosen["users"] and not paths:
+def _measure(
+    chosen: dict[str, Any],
+    settings: Settings,
+    strengths: Sequence[float],
+    thresholds: Sequence[float] | None = None,
+) -> Result:
+    """Measure each text until the person stops; stderr says what was left out. Raises
+    UsageError and InvalidSettingsError for a wrong value."""
+    file, reads = chosen["json_file"], chosen["personalisation"]
+    if chosen["users"] and not chosen["paths"]:
         raise click.UsageError("--users is for files: give a PATH")
-    file = chosen["json_file"]
     if file is not None and not file.parent.is_dir():
         raise InvalidSettingsError(f"there is no folder {file.parent} for {file.name}")
-
-
-def _measuring(
-    chosen: dict[str, Any], settings: Settings, strengths: Sequence[float]
-) -> Measuring:
-    """What is measured of each text; raises InvalidSettingsError for a wrong value."""
-    # llama.cpp takes 0.2 s to load, which --help does without.
-    from edge_app.evaluation.pair import Measuring
-    from edge_app.retrieval.context import PASSAGES
-
     for strength in strengths:
         MethodSettings(strength=strength)  # checks it
-    reads = chosen["personalisation"] or settings.personalisation
+    for threshold in thresholds or ():
+        MethodSettings(threshold=threshold)
+    reads = reads or settings.personalisation
     personalisation.check(reads)
-    return Measuring(
+    # llama.cpp takes 0.2 s to load, which --help does without.
+    from edge_app.commands.service_config import config_of
+    from edge_app.evaluation.pair import THRESHOLDS, Measuring, Pair
+    from edge_app.retrieval.context import PASSAGES
+    from models.running.loading import load_reranker
+
+    how = Measuring(
         strengths=tuple(strengths),
+        thresholds=tuple(thresholds or THRESHOLDS),
         passages=PASSAGES if chosen["passages"] is None else chosen["passages"],
         max_tokens=chosen["max_tokens"],
         personalisation=reads,
         seed=chosen["seed"],
     )
-
-
-def _measure(
-    paths: tuple[Path, ...], chosen: dict[str, Any], settings: Settings, how: Measuring
-) -> Result:
-    """Measure each text until the person stops; stderr says what was left out."""
-    from edge_app.commands.service_config import config_of
-    from edge_app.evaluation.pair import Pair
-    from models.running.loading import load_reranker
-
     with ExitStack() as opened:
         stop = opened.enter_context(stoppable())
-        names = ("sample", "users", "queries", "synthetic", "seed")
-        of_cases = {name: chosen[name] for name in names if name in chosen}
-        cases = cases_of(opened, paths, **of_cases)
+        names = ("paths", "sample", "users", "queries", "synthetic", "seed")
+        cases = cases_of(opened, **{n: chosen[n] for n in names if n in chosen})
         models = config_of(settings, {**chosen, "server": "", "sample": False})
         _warn_of_learnt_texts(cases, models)
         reranker = None
         if models.reranker is not None:
             reranker = load_reranker(models.reranker, models.engine)
             opened.callback(reranker.close)
-        files = {"specialist": models.specialist, "generalist": models.generalist}
         pair = Pair(
             *(models.specialist, models.generalist, models.engine, stop),
             *(reranker, models.adapter),
         )
         opened.enter_context(closing(pair))
-        result = Result(of=len(cases), models=files)
+        files = {"specialist": models.specialist, "generalist": models.generalist}
+        result = Result(how, files, len(cases))
         progress = opened.enter_context(Progress("measuring"))
         for done, case in enumerate(cases, 1):
             if stop.is_set():
