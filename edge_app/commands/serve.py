@@ -15,6 +15,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from base.extras import how_to_add
 from base.owner_only import close_to_others
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.foreign_text import one_line
@@ -185,7 +186,12 @@ def kept_key(path: Path, *, new: bool) -> str:
 
 
 def _serve_browser(port: int) -> None:
-    from edge_app.endpoint.browser import BrowserServer, app_command
+    try:
+        from edge_app.endpoint.browser import BrowserServer, app_command
+    except ImportError as error:
+        how = f"install it with: {how_to_add('web')}"
+        wrong = f"the app in a browser needs an extra; {how}"
+        raise InvalidSettingsError(wrong) from error
 
     def listening(link: str) -> None:
         click.echo(json.dumps({"link": link}))

@@ -356,14 +356,13 @@ def _refreshed(chosen: dict[str, Any]) -> Profile:
     from edge_app.commands.service_config import config_of
     from edge_app.service.service import WritingService
 
+    def show_notice(event: Event) -> None:
+        if isinstance(event, Notice):
+            note(event.text)
+
     config = config_of(read_settings(), {**chosen, "server": ""})
     with stoppable() as stop, closing(WritingService(config)) as service:
         try:
-            return service.write_profile(_show_notice, stop)
+            return service.write_profile(show_notice, stop)
         except StoppedError:
             sys.exit(STOPPED)
-
-
-def _show_notice(event: Event) -> None:
-    if isinstance(event, Notice):
-        note(event.text)

@@ -19,11 +19,14 @@ import sys
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from base.extras import how_to_add
+import textual_serve
+from aiohttp import web
+from textual_serve.app_service import AppService
+from textual_serve.download_manager import DownloadManager
+
 from decoding_core.errors import InvalidSettingsError
 
 HOST = "127.0.0.1"
@@ -75,15 +78,7 @@ class BrowserServer:
 
     async def listen(self, stop: asyncio.Event | None = None) -> None:
         """Serve until `stop` is set, or until a signal. Raises InvalidSettingsError if
-        the extra is missing, or the port cannot be had."""
-        if find_spec("textual_serve") is None:
-            raise InvalidSettingsError(
-                "the app in a browser needs an extra; install it with: "
-                + how_to_add("web")
-            )
-        import textual_serve
-        from aiohttp import web
-
+        the port cannot be had."""
         # What it logs may quote a browser or the app; nobody reads it.
         for name in ("textual-serve", "aiohttp"):
             log = logging.getLogger(name)
@@ -126,8 +121,6 @@ class BrowserServer:
 
     async def _guard(self, request: Any, handler: Handler) -> Any:
         """Let through who has the cookie, and comes from here to here."""
-        from aiohttp import web
-
         host = request.headers.get("Host", "")
         origin = request.headers.get("Origin")
         if host not in self._hosts:
@@ -157,8 +150,6 @@ class BrowserServer:
         return response if response.prepared else self._closed(response, host)
 
     def _refuse(self, why: str, status: int = 403) -> Any:
-        from aiohttp import web
-
         return self._closed(web.Response(status=status, text=why + "\n"), HOST)
 
     def _closed(self, response: Any, host: str) -> Any:
@@ -173,8 +164,6 @@ class BrowserServer:
         return response
 
     async def _page(self, request: Any) -> Any:
-        from aiohttp import web
-
         name = request.path.removeprefix("/") or _PAGE.name
         socket = f"ws://{request.headers['Host']}/ws"
         text = _PAGE.with_name(name).read_text("utf-8").replace("WEBSOCKET", socket)
@@ -182,10 +171,6 @@ class BrowserServer:
 
     async def _socket(self, request: Any) -> Any:
         """One app at a time: a page that is opened anew takes it over."""
-        from aiohttp import web
-        from textual_serve.app_service import AppService
-        from textual_serve.download_manager import DownloadManager
-
         socket = web.WebSocketResponse(heartbeat=15, max_msg_size=_LARGEST_MESSAGE)
         await socket.prepare(request)
         await self._end()

@@ -22,10 +22,15 @@ _EARLIER, _LONGEST_EARLIER = 2, 400
 """How many texts of its thread that came before are read, and characters of each."""
 
 
-def to_be_answered(letter: Passage, thread: Sequence[Passage] = ()) -> str:
-    """The notes on a letter and its thread, the oldest first, without header lines."""
+def notes_on(store: Store, record_id: int) -> str:
+    """The notes on a received text and its thread, the oldest first, without header
+    lines; empty if it has gone."""
+    letter = store.received(record_id)
+    if letter is None:
+        return ""
+    thread = store.thread(record_id)
     ids = [one.record_id for one in thread]
-    at = ids.index(letter.record_id) if letter.record_id in ids else 0
+    at = ids.index(record_id) if record_id in ids else 0
     parts = []
     for one in thread[max(0, at - _EARLIER) : at]:
         name = first_name(addressed(one.sender_name, one.sender)) or "They"
@@ -35,14 +40,6 @@ def to_be_answered(letter: Passage, thread: Sequence[Passage] = ()) -> str:
     about = f"({subject})\n\n" if subject else ""
     parts.append(f"To be answered:\n{about}{_words(letter, LONGEST_LETTER)}")
     return "\n\n".join(parts)
-
-
-def notes_on(store: Store, record_id: int) -> str:
-    """The notes on the received text with this number; empty if it has gone."""
-    letter = store.received(record_id)
-    if letter is None:
-        return ""
-    return to_be_answered(letter, store.thread(record_id))
 
 
 def received(store: Store, query: str, limit: int) -> list[Passage]:

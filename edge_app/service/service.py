@@ -214,7 +214,7 @@ class WritingService:
     ) -> events.FinishReason:
         """Write the text, and return why it ended; `learnt` says whether the method
         uses the history and the adapter."""
-        model, context = self._model, self._context
+        model, context, config = self._model, self._context, self._config
         assert model is not None
         assert context is not None
         given = model.vocabulary.tokenize(request.before) if request.before else []
@@ -233,7 +233,7 @@ class WritingService:
                     gate = self._gate(request, index, emit) if learnt else None
         except StoppedError:
             return "stopped"
-        word = word_on_languages(self._config.specialist, request.brief.text)
+        word = word_on_languages(config.specialist, request.brief.text)
         if word is not None and word not in self._shown_once:
             self._shown_once.add(word)
             emit(Notice(word))
@@ -259,7 +259,11 @@ class WritingService:
             # Read twice: by the account, and as part of the verifier if it is one.
             shared = RememberedRows(base())
             assert request.privacy is not None
-            spent = self._spent_today()
+            server = (
+                config.server.rstrip("/") if self._child is None else "this machine"
+            )
+            day, path = datetime.now().astimezone().date(), spent_path(config.ledger)
+            spent = SpentToday(path, server, day, config.store)
             account = Account(
                 request.settings.draw(),
                 shared,
@@ -352,16 +356,6 @@ class WritingService:
         if request.offline or not (role.uses_generalist and role.uses_specialist):
             return False
         return request.privacy.binds or request.settings.base == "edge"
-
-    def _spent_today(self) -> SpentToday:
-        """The sum of this day for the present server."""
-        server = self._config.server.rstrip("/")
-        return SpentToday(
-            spent_path(self._config.ledger),
-            "this machine" if self._child is not None else server,
-            datetime.now().astimezone().date(),
-            self._config.store,
-        )
 
     def _index(
         self, request: WriteRequest, store: Store, retrieved: Retrieved
