@@ -222,11 +222,7 @@ def test_a_hostile_server(status, world):
 
 @pytest.mark.parametrize(
     ("fine", "folder"),
-    [
-        ((), ""),
-        ((b"LOGIN", b"LIST"), "no-such"),
-        ((b"LOGIN", b"LIST"), "INBOX"),
-    ],
+    [((), ""), ((b"LOGIN", b"LIST"), "no-such"), ((b"LOGIN", b"LIST"), "INBOX")],
     ids=["login", "which", "open"],
 )
 def test_a_hostile_mail_server(fine, folder, world, monkeypatch):
