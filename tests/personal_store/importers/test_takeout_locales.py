@@ -8,7 +8,9 @@ import csv
 import io
 import json
 import shutil
+import tomllib
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -18,55 +20,7 @@ from personal_store.discovery import discover
 CHANNEL = "UC" + "tEsS_field-0123456789x"[:22]
 COMMENT = "Ugxk1Jr5y{}pWnE0nFQR4AaABAg"
 
-# folder of reviews, their file, folder of comments, their file, nine columns
-LANGUAGES = {
-    "en": ("Maps (your places)", "Reviews", "comments", "comments",
-           "Comment ID,Channel ID,Comment Create Timestamp,Price,Parent Comment ID,"
-           "Post ID,Video ID,Comment Text,Top-Level Comment ID"),
-    "de": ("Maps (Meine Orte)", "Bewertungen", "Kommentare", "Kommentare",
-           "Kommentar-ID,Kanal-ID,Zeitstempel der Erstellung des Kommentars,Preis,"
-           "Übergeordnete Kommentar-ID,Beitrags-ID,Video-ID,Kommentartext,Oberste ID"),
-    "fr": ("Maps (vos adresses)", "Avis", "commentaires", "commentaires",
-           "ID du commentaire,ID de la chaîne,Horodatage,Prix,ID parent,ID du post,"
-           "ID de la vidéo,Texte du commentaire,ID de premier niveau"),
-    "es": ("Maps (tus sitios)", "Reseñas", "comentarios", "comentarios",
-           "ID del comentario,ID del canal,Marca de tiempo,Precio,ID principal,"
-           "ID de la publicación,ID del vídeo,Texto,ID superior"),
-    "pt": ("Maps (seus lugares)", "Avaliações", "comentários", "comentários",
-           "ID do comentário,ID do canal,Carimbo,Preço,ID pai,ID do post,ID do vídeo,"
-           "Texto do comentário,ID de nível superior"),
-    "it": ("Maps (i tuoi luoghi)", "Recensioni", "commenti", "commenti",
-           "ID commento,ID canale,Timestamp,Prezzo,ID principale,ID post,ID video,"
-           "Testo commento,ID livello superiore"),
-    "nl": ("Maps (je plaatsen)", "Recensies", "reacties", "reacties",
-           "Reactie-ID,Kanaal-ID,Tijdstempel,Prijs,Bovenliggend,Bericht,Video,Tekst,Top"),
-    "sv": ("Maps (dina platser)", "Recensioner", "kommentarer", "kommentarer",
-           "Kommentars-id,Kanal-id,Tid,Pris,Överordnat,Inlägg,Video-id,Text,Översta"),
-    "da": ("Maps (dine steder)", "Anmeldelser", "kommentarer", "kommentarer",
-           "Kommentar-id,Kanal-id,Tid,Pris,Overordnet,Opslag,Video-id,Tekst,Øverste"),
-    "cs": ("Mapy (vaše místa)", "Recenze", "komentáře", "komentáře",
-           "ID komentáře,ID kanálu,Čas,Cena,Nadřazený,Příspěvek,Video,Text,Nejvyšší"),
-    "hu": ("Térkép (saját helyek)", "Vélemények", "megjegyzések", "megjegyzések",
-           "Azonosító,Csatorna,Idő,Ár,Szülő,Bejegyzés,Videó,Szöveg,Legfelső"),
-    "pl": ("Mapy (Twoje miejsca)", "Opinie", "komentarze", "komentarze",
-           "Identyfikator,Kanał,Czas,Cena,Nadrzędny,Post,Film,Tekst,Najwyższy"),
-    "tr": ("Haritalar (yerleriniz)", "Yorumlar", "yorumlar", "yorumlar",
-           "Yorum kimliği,Kanal kimliği,Zaman,Fiyat,Üst,Gönderi,Video,Metin,En üst"),
-    "ru": ("Карты (ваши места)", "Отзывы", "комментарии", "комментарии",
-           "Идентификатор,Канал,Время,Цена,Родитель,Запись,Видео,Текст,Верхний"),
-    "uk": ("Карти (ваші місця)", "Відгуки", "коментарі", "коментарі",
-           "Ідентифікатор,Канал,Час,Ціна,Батьківський,Допис,Відео,Текст,Верхній"),
-    "el": ("Χάρτες (τα μέρη σας)", "Κριτικές", "σχόλια", "σχόλια",
-           "Αναγνωριστικό,Κανάλι,Χρόνος,Τιμή,Γονικό,Ανάρτηση,Βίντεο,Κείμενο,Ανώτατο"),
-    "ar": ("خرائط (أماكنك)", "المراجعات", "التعليقات", "التعليقات",
-           "معرّف,قناة,الوقت,السعر,الأصل,المشاركة,الفيديو,النص,الأعلى"),
-    "ko": ("지도(내 장소)", "리뷰", "댓글", "댓글",
-           "댓글 ID,채널 ID,시간,가격,상위,게시물,동영상 ID,텍스트,최상위"),
-    "ja": ("マップ(マイプレイス)", "クチコミ", "コメント", "コメント",
-           "コメント ID,チャンネル ID,作成日時,価格,親,投稿,動画 ID,テキスト,最上位"),
-    "zh": ("地图（您的地点）", "评价", "评论", "评论",
-           "评论 ID,频道 ID,时间戳,价格,父级,帖子,视频 ID,文字,顶级"),
-}  # fmt: skip
+LANGUAGES = tomllib.loads(Path(__file__).with_name("takeout.toml").read_text("utf-8"))
 
 
 def comments(header, count=7, *, columns=9):

@@ -5,10 +5,10 @@ stored as own may hold it, however the export lies there and whatever is said of
 """
 
 import io
-import json
 import re
 import shutil
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -25,132 +25,26 @@ SAID = f"What {FOREIGN} said about you is long enough to be stored."
 DOCS = Path(__file__).parents[3] / "docs" / "importing.md"
 
 
-def table(header, *rows):
-    return "\n".join([header, *rows]) + "\n"
+EXPORTS = tomllib.loads(Path(__file__).with_name("foreign.toml").read_text("utf-8"))
 
 
-def linkedin(owner="Tess Field", mine="I looked for a second joiner."):
-    first, last = owner.split()
-    return {
-        "Profile.csv": table(
-            "First Name,Last Name,Maiden Name,Headline,Summary",
-            f"{first},{last},,Joiner,I build boats",
-        ),
-        "Shares.csv": table(
-            "Date,ShareLink,ShareCommentary,SharedUrl,MediaUrl,Visibility",
-            f"2026-05-07 16:41:09,https://l.example/{first},{mine},,,",
-        ),
-        "messages.csv": table(
-            "CONVERSATION ID,CONVERSATION TITLE,FROM,SENDER PROFILE URL,TO,DATE,"
-            "SUBJECT,CONTENT,FOLDER",
-            f"c1,,{owner},u,Ben Quill,2026-01-01 10:05:00 UTC,,I start in March,INBOX",
-            f"c1,,Ben {FOREIGN},u,{owner},2026-01-01 10:06:00 UTC,,{SAID},INBOX",
-        ),
-        "Invitations.csv": table(
-            "From,To,Sent At,Message,Direction,inviterProfileUrl,inviteeProfileUrl",
-            f'{owner},Ada Marsh,"1/2/26, 3:04 PM",We met at the fair.,OUTGOING,u,v',
-            f'Ben Quill,{owner},"1/2/26, 3:05 PM",{SAID},INCOMING,u,v',
-        ),
-        "Recommendations_Given.csv": table(
-            "First Name,Last Name,Company,Job Title,Text,Creation Date,Status",
-            "Ada,Marsh,Boats,Joiner,Ada planes like nobody else.,2026-01-01,VISIBLE",
-        ),
-        "Recommendations_Received.csv": table(
-            "First Name,Last Name,Company,Job Title,Text,Creation Date,Status",
-            f"Ben,Quill,Boats,Joiner,{SAID},2026-01-01,VISIBLE",
-        ),
-        "Ad_Targeting.csv": table(
-            "Member Age,Company Names,Job Titles,Member Interests",
-            f'25-34,"{SAID}","{SAID}","{SAID}"',
-        ),
-        "guide_messages.csv": table(
-            "CONVERSATION ID,CONVERSATION TITLE,FROM,TO,DATE,SUBJECT,CONTENT",
-            f"c9,,LinkedIn,{owner},2026-01-01 10:06:00 UTC,,{SAID}",
-        ),
-        "Something_New.csv": table("Date,Author,Comment Text", f"2026,Ben,{SAID}"),
-        "Articles/notes.md": SAID,
-    }
+def export(service, owner="Tess Field"):
+    """The files of somebody's export, with words of others in some."""
+    first, _, last = owner.partition(" ")
+    values = {"owner": owner, "first": first, "last": last}
+    values |= {"said": SAID, "foreign": FOREIGN}
+    files = dict(EXPORTS[service])
+    for name, value in values.items():
+        files = {n: said.replace(f"{{{name}}}", value) for n, said in files.items()}
+    return files
 
 
-def reddit():
-    return {
-        "posts.csv": table(
-            "id,permalink,date,ip,subreddit,gildings,title,url,body",
-            "p1,https://r.example/1,2023-05-01 07:00:00 UTC,,boats,0,G,,Which glue?",
-        ),
-        "comments.csv": table(
-            "id,permalink,date,ip,subreddit,gildings,link,parent,body,media",
-            "c1,https://r.example/2,2023-05-02 07:00:00 UTC,,boats,0,,,The brown one,",
-        ),
-        "messages.csv": table(
-            "id,permalink,thread_id,date,ip,from,to,subject,body",
-            f"m1,https://r.example/3,t,2023-05-02 07:00:00 UTC,,ben,tess,hi,{SAID}",
-        ),
-        "messages_archive.csv": table(
-            "id,permalink,thread_id,date,ip,from,to,subject,body",
-            f"m2,https://r.example/4,t,2023-05-02 07:00:00 UTC,,ben,tess,hi,{SAID}",
-        ),
-        "chat_history.csv": table(
-            "message_id,created_at,updated_at,username,message,channel_url",
-            f"k1,2023-05-02 07:00:00 UTC,,ben,{SAID},u",
-        ),
-        "announcements.csv": table(
-            "announcement_id,sent_at,read_at,from_id,subject,body,url",
-            f"a1,2023-05-02 07:00:00 UTC,,r,News,{SAID},u",
-        ),
-        "statistics.csv": table("statistic,value", "account name,tess-boats"),
-    }
-
-
-def amazon():
-    reviews = "Retail.CustomerReviews.ReviewsVersions1"
-    folder = "Additional Data/Retail.CustomerReviews/datasets"
-    orders = (
-        "Website,Order ID,Order Date,Product Name,Shipping Address,Billing Address,"
-        "Gift Message,Gift Sender Name"
-    )
-    return {
-        f"{folder}/{reviews}/{reviews}.csv": table(
-            "ASIN,ProductName,StarRating,SubmissionDate,Title,Body",
-            "B01,Marking gauge,4,2021-06-05,Good,Plain and true.",
-        ),
-        "Retail.OrderHistory.1/Retail.OrderHistory.1.csv": table(
-            orders, f"Amazon,1,2021-06-05,{SAID},{SAID},1 High Street,{SAID},Ben"
-        ),
-        "Your Amazon Orders/Order History.csv": table(
-            orders, f"Amazon,2,2021-06-05,{SAID},{SAID},1 High Street,{SAID},Ben"
-        ),
-        "CustomerCommunication/Chat Contacts.csv": table(
-            "Date,Speaker,Message", f"2021-06-05,Agent,{SAID}"
-        ),
-    }
-
-
-def letterboxd():
-    reviews = "Date,Name,Year,Letterboxd URI,Rating,Rewatch,Review,Tags,Watched Date"
-    return {
-        "reviews.csv": table(
-            reviews, "2024-01-07,The Ferry,1999,u1,3,,Nobody gets off.,,"
-        ),
-        "deleted/reviews.csv": table(reviews, f"2024-01-07,A,1999,u2,3,,{SAID},,"),
-        "comments.csv": table("Date,Content,Comment", f"2024-01-07,u3,{SAID}"),
-        "diary.csv": table(
-            "Date,Name,Year,Letterboxd URI,Rating", "2024-01-07,A,1999,u,3"
-        ),
-        "profile.csv": table("Date Joined,Username,Given Name,Bio", "2020,tess,Tess,"),
-    }
-
-
-SERVICES = {
-    "amazon_reviews": (amazon, 1),
-    "letterboxd": (letterboxd, 1),
-    "linkedin": (linkedin, 4),
-    "reddit": (reddit, 2),
-}
+SERVICES = {"amazon_reviews": 1, "letterboxd": 1, "linkedin": 4, "reddit": 2}
+"""How many own texts an export holds."""
 ALL_ALONE = {
     f"{service}: {name}": (name, content)
-    for service, (export, _) in SERVICES.items()
-    for name, content in export().items()
+    for service in SERVICES
+    for name, content in export(service).items()
     if FOREIGN in content and "deleted" not in name and name.endswith(".csv")
 }
 
@@ -203,14 +97,13 @@ PLACES = ["folder", "nested folder", "zip", "zip in a zip", "tar"]
 def test_words_of_others_in_an_export_never_become_own(
     store, tmp_path, service, place, mine
 ):
-    export, count = SERVICES[service]
-    folder = write(tmp_path / "export", export())
+    folder = write(tmp_path / "export", export(service))
 
     path = pack(folder, place, tmp_path / "lies")
     own, said = imported(store, path, mine=mine)
 
     assert said == []
-    assert len(own) == count
+    assert len(own) == SERVICES[service]
     assert not [r.text for r in own if FOREIGN in f"{r.text}{r.title}{r.recipient}"]
 
 
@@ -218,7 +111,7 @@ def test_words_of_others_in_an_export_never_become_own(
 @pytest.mark.parametrize("service", SERVICES)
 def test_every_file_is_read_or_named(tmp_path, service, place):
     """What is in an export and not read is listed, each file once."""
-    files = SERVICES[service][0]()
+    files = export(service)
     path = pack(write(tmp_path / "export", files), place, tmp_path / "lies")
 
     discovery = discover(path, mine=True)
@@ -248,7 +141,7 @@ def test_a_file_of_others_by_itself_never_becomes_own(store, tmp_path, name, min
 def test_received_recommendations_are_nobodys_own_even_if_they_are_named(
     store, tmp_path
 ):
-    write(tmp_path, linkedin())
+    write(tmp_path, export("linkedin"))
 
     report = import_source(store, "linkedin", tmp_path / "Recommendations_Received.csv")
 
@@ -258,7 +151,9 @@ def test_received_recommendations_are_nobodys_own_even_if_they_are_named(
 
 def test_a_table_of_others_in_a_folder_is_refused_by_csv(store, tmp_path):
     """By itself it is taken at the word of who gives it."""
-    write(tmp_path / "e", {**reddit(), "table.csv": "text\nIt rained all day.\n"})
+    write(
+        tmp_path / "e", {**export("reddit"), "table.csv": "text\nIt rained all day.\n"}
+    )
 
     report = import_source(store, "csv", tmp_path / "e")
 
@@ -270,7 +165,7 @@ def test_a_table_of_others_in_a_folder_is_refused_by_csv(store, tmp_path):
 
 
 def test_documents_beside_an_export_are_read_if_they_are_all_mine(store, tmp_path):
-    write(tmp_path / "linkedin", linkedin())
+    write(tmp_path / "linkedin", export("linkedin"))
     write(
         tmp_path, {"diary.md": "It rained in the morning.", "a.csv": "text\nIt did.\n"}
     )
@@ -329,54 +224,10 @@ def test_what_was_sent_in_a_chat_is_no_document(tmp_path):
 # two people, a stranger
 
 
-def script(element):
-    return "window.YTD.some.part0 = " + json.dumps([element])
-
-
 def two(tmp_path, service):
     """The exports of two people beside each other."""
-    makers = {
-        "linkedin": lambda name: linkedin(name, f"{name} wrote this post."),
-        "reddit": lambda name: {
-            **reddit(), "statistics.csv": f"statistic,value\naccount name,{name}\n",
-        },
-        "letterboxd": lambda name: {
-            **letterboxd(), "profile.csv": f"Date Joined,Username\n2020,{name}\n",
-        },
-        "mastodon": lambda name: {
-            "outbox.json": json.dumps({"orderedItems": [
-                {"type": "Create", "object": {"id": name, "content": f"By {name}."}}
-            ]}),
-            "actor.json": json.dumps({
-                "id": f"https://m.example/users/{name}", "preferredUsername": name,
-                "inbox": "x", "outbox": "y",
-            }),
-        },
-        "x_archive": lambda name: {
-            "data/account.js": script({"account": {"accountId": name}}),
-            "data/tweets.js": script(
-                {"tweet": {"id_str": name, "full_text": f"Said by {name}."}}
-            ),
-        },
-        "facebook": lambda name: {
-            "posts/your_posts_1.json": json.dumps(
-                [{"timestamp": 1, "data": [{"post": f"Said by {name}."}]}]
-            ),
-            "profile_information.json": json.dumps({"profile_v2": {"name": name}}),
-        },
-        "instagram": lambda name: {
-            "media/posts_1.json": json.dumps(
-                [{"media": [{"title": f"Said by {name}.", "creation_timestamp": 1}]}]
-            ),
-            "personal_information.json": json.dumps({"profile_user": [
-                {"string_map_data": {
-                    "Username": {"value": name.lower()[:4]}, "Name": {"value": name},
-                }}
-            ]}),
-        },
-    }  # fmt: skip
     for name in ("Tess Field", "Ben Quillon"):
-        write(tmp_path / "both" / name.partition(" ")[0], makers[service](name))
+        write(tmp_path / "both" / name.partition(" ")[0], export(service, name))
     return tmp_path / "both"
 
 
@@ -417,7 +268,7 @@ def test_the_export_of_a_stranger_is_refused(store, tmp_path, service):
 
 def test_a_file_that_comes_later_lies_in_the_export_beside_it(tmp_path):
     """A watched folder shows only what has changed; the rest tells where it lies."""
-    folder = write(tmp_path / "e", linkedin())
+    folder = write(tmp_path / "e", export("linkedin"))
     new = of_file(folder / "Something_New.csv")
     beside = everything(folder, may_hold_text)
 
@@ -430,8 +281,10 @@ def test_a_file_that_comes_later_lies_in_the_export_beside_it(tmp_path):
 
 def test_two_parts_of_one_export_are_one(store, tmp_path):
     """As large ones come: the profile may lie in both."""
-    write(tmp_path / "all" / "part 1", linkedin())
-    write(tmp_path / "all" / "part 2", {"Profile.csv": linkedin()["Profile.csv"]})
+    write(tmp_path / "all" / "part 1", export("linkedin"))
+    write(
+        tmp_path / "all" / "part 2", {"Profile.csv": export("linkedin")["Profile.csv"]}
+    )
 
     assert import_source(store, "linkedin", tmp_path / "all").added == 4
 
@@ -440,7 +293,7 @@ def test_two_parts_of_one_export_are_one(store, tmp_path):
 
 
 def test_a_bomb_beside_an_export_does_not_keep_it_out(tmp_path):
-    write(tmp_path / "some" / "linkedin", linkedin())
+    write(tmp_path / "some" / "linkedin", export("linkedin"))
     with zipfile.ZipFile(
         tmp_path / "some" / "bomb.zip", "w", zipfile.ZIP_DEFLATED
     ) as bomb:
@@ -457,7 +310,7 @@ def test_a_bomb_beside_an_export_does_not_keep_it_out(tmp_path):
 )
 def test_names_that_lead_out_of_an_archive_are_refused(tmp_path, name):
     with zipfile.ZipFile(tmp_path / "export.zip", "w") as packed:
-        packed.writestr(name, linkedin()["Shares.csv"])
+        packed.writestr(name, export("linkedin")["Shares.csv"])
 
     with pytest.raises(SourceError, match="leads out of the archive"):
         discover(tmp_path / "export.zip")
@@ -467,7 +320,7 @@ def test_a_name_with_a_line_end_is_a_name(tmp_path):
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("Basic\x1b[2J/Recommendations_Received\n.csv", "a,b\n1,2\n")
-        archive.writestr("Basic\x1b[2J/Shares.csv", linkedin()["Shares.csv"])
+        archive.writestr("Basic\x1b[2J/Shares.csv", export("linkedin")["Shares.csv"])
     (tmp_path / "export.zip").write_bytes(packed.getvalue())
 
     discovery = discover(tmp_path / "export.zip", mine=True)
