@@ -12,8 +12,6 @@ from personal_store.text.dates import parse_date
 from tests.mailboxes import message
 from tests.personal_store.stores import counts
 
-CSV = "Id,Created,Subject,Body,Stars\n1,2024-03-12,Chair,It creaks a lot.,2\n"
-
 
 def test_importers_are_found_by_their_names():
     assert {"csv", "eml", "imap", "x_archive"} < set(importers.available())
@@ -39,11 +37,9 @@ def test_a_folder_of_messages(store, tmp_path):
     assert counts(single) == (0, 0, 1, 0)
 
 
-def test_a_mailbox_given_as_message_is_one_sentence(store, tmp_path):
-    (tmp_path / "a.eml").write_bytes(b"From a@b Tue Mar 12 10:02:03 2024\n" + message())
-
+def test_a_mailbox_given_as_message_is_one_sentence(take):
     with pytest.raises(SourceError, match="import mbox"):
-        import_source(store, "eml", tmp_path / "a.eml")
+        take("eml", "a.eml", b"From a@b Tue Mar 12 10:02:03 2024\n" + message())
 
 
 def review(text="Lovely soup, slow service.", **fields):
@@ -58,58 +54,48 @@ def review(text="Lovely soup, slow service.", **fields):
     return {"geometry": geometry, "properties": properties | fields, "type": "Feature"}
 
 
-def write_reviews(path, *features):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"type": "FeatureCollection", "features": features}))
-    return path
+OLDER = {
+    "geometry": {"coordinates": [3.5, 4.5]},
+    "properties": {
+        "Published": "2019-05-01T08:00:00Z",
+        "Star Rating": "5",
+        "Review Text": "Best bread in town.",
+        "Location": {"Business Name": "Bakery"},
+    },
+}
 
 
-def test_google_reviews(store, tmp_path):
-    """Place, stars, date and text; ratings alone are skipped, bad ones listed."""
-    bare = review(google_maps_url="https://maps.example.org/?cid=2")
-    del bare["properties"]["review_text_published"]
-    path = write_reviews(tmp_path / "Reviews.json", review(), bare, "nonsense")
-
-    report = import_source(store, "google_reviews", path)
-
-    assert counts(report) == (1, 0, 1, 1)
-    (record,) = store.records()
-    assert (record.kind, record.recipient, record.rating, record.text) == (
-        "review",
-        "Soup Kitchen",
-        4.0,
-        "Lovely soup, slow service.",
-    )
-    assert store.passage(record.id).date.isoformat() == "2024-03-12T10:15:00+00:00"
+def features(*reviews):
+    return json.dumps({"type": "FeatureCollection", "features": reviews})
 
 
-def test_older_spellings_of_reviews(store, tmp_path):
-    feature = {
-        "geometry": {"coordinates": [3.5, 4.5]},
-        "properties": {
-            "Published": "2019-05-01T08:00:00Z",
-            "Star Rating": "5",
-            "Review Text": "Best bread in town.",
-            "Location": {"Business Name": "Bakery"},
-        },
-    }
-    path = write_reviews(tmp_path / "Reviews.json", feature)
+def test_google_reviews(store, take):
+    """Place, stars, date and text, in older spellings, too; ratings alone are skipped,
+    bad ones listed."""
+    bare = review("", google_maps_url="https://maps.example.org/?cid=2")
+    content = features(review(), bare, "nonsense", OLDER)
 
-    assert import_source(store, "google_reviews", path).added == 1
-    (record,) = store.records()
-    assert (record.recipient, record.rating) == ("Bakery", 5.0)
-    assert record.sent_at == parse_date("2019-05-01T08:00:00Z")
+    report = take("google_reviews", "Reviews.json", content)
+
+    assert counts(report) == (2, 0, 1, 1)
+    assert [
+        (r.kind, r.recipient, r.rating, r.text, r.sent_at) for r in store.records()
+    ] == [
+        ("review", place, stars, text, parse_date(date))
+        for place, stars, text, date in (
+            ("Soup Kitchen", 4.0, "Lovely soup, slow service.", "2024-03-12T10:15:00Z"),
+            ("Bakery", 5.0, "Best bread in town.", "2019-05-01T08:00:00Z"),
+        )
+    ]
 
 
-def test_an_edited_review_replaces_the_old_one(store, tmp_path):
-    """In a German Takeout folder; the same again changes nothing."""
-    path = tmp_path / "Takeout" / "Maps (Meine Orte)" / "Bewertungen.json"
-    write_reviews(path, review())
-    import_source(store, "google_reviews", tmp_path / "Takeout")
-    write_reviews(path, review(), review("Lovely soup, and quick by now."))
+def test_an_edited_review_replaces_the_old_one(store, take):
+    """The same again changes nothing."""
+    edits = features(review(), review("Lovely soup, and quick by now."))
+    take("google_reviews", "Reviews.json", features(review()))
 
-    edited = import_source(store, "google_reviews", tmp_path / "Takeout")
-    again = import_source(store, "google_reviews", tmp_path / "Takeout")
+    edited = take("google_reviews", "Reviews.json", edits)
+    again = take("google_reviews", "Reviews.json", edits)
 
     assert counts(edited) == (0, 1, 1, 0)
     assert counts(again) == (0, 0, 2, 0)
@@ -117,65 +103,49 @@ def test_an_edited_review_replaces_the_old_one(store, tmp_path):
 
 
 @pytest.mark.parametrize("content", ["no json", '{"a": 1}', "3", "[" * 100_000])
-def test_other_files_given_as_reviews_are_one_sentence(store, tmp_path, content):
-    (tmp_path / "Reviews.json").write_text(content)
-
+def test_other_files_given_as_reviews_are_one_sentence(take, content):
     with pytest.raises(SourceError):
-        import_source(store, "google_reviews", tmp_path / "Reviews.json")
+        take("google_reviews", "Reviews.json", content)
 
 
-def test_columns_are_guessed_by_name(store, tmp_path):
-    (tmp_path / "a.csv").write_text(CSV)
+GERMAN = 'Datum;An;Was\r\n12.03.2024;Jürgen;"Schöne<br>Grüße &amp; Küsse"\r\n'
+LONGEST = "x,y\nshort one,This is by far the longest of all the columns.\n"
 
-    import_source(store, "csv", tmp_path / "a.csv")
+
+@pytest.mark.parametrize(
+    ("content", "mapping", "found"),
+    [
+        (
+            "Id,Created,Subject,Body,Stars\n1,2024-03-12,Chair,It creaks a lot.,2\n",
+            {},
+            ("review", "Chair", "", "It creaks a lot.", 2.0),
+        ),
+        (  # semicolons, quoted line breaks, a German date, markup, another charset
+            GERMAN.encode("cp1252"),
+            {"text": "was", "date": "Datum", "to": "An", "kind": "post"},
+            ("post", "", "Jürgen", "Schöne\nGrüße & Küsse", None),
+        ),
+        (LONGEST, {}, ("note", "", "", LONGEST.split(",")[-1].strip(), None)),
+    ],
+    ids=["guessed", "given", "the longest"],
+)
+def test_columns_of_a_table(store, take, content, mapping, found):
+    take("csv", "a.csv", content, mapping=mapping)
 
     (record,) = store.records()
-    assert (record.kind, record.title, record.text, record.rating) == (
-        "review",
-        "Chair",
-        "It creaks a lot.",
-        2.0,
-    )
-
-
-def test_columns_are_mapped_by_hand(store, tmp_path):
-    """Semicolons, quoted line breaks, a German date, markup, another charset."""
-    content = 'Datum;An;Was\r\n12.03.2024;Jürgen;"Schöne<br>Grüße &amp; Küsse"\r\n'
-    (tmp_path / "a.csv").write_bytes(content.encode("cp1252"))
-    mapping = {"text": "was", "date": "Datum", "to": "An", "kind": "post"}
-
-    import_source(store, "csv", tmp_path / "a.csv", mapping=mapping)
-
-    (record,) = store.records()
-    assert (record.kind, record.recipient, record.text) == (
-        "post",
-        "Jürgen",
-        "Schöne\nGrüße & Küsse",
-    )
-    assert record.sent_at == parse_date("2024-03-12")
+    names = ("kind", "title", "recipient", "text", "rating")
+    assert tuple(getattr(record, name) for name in names) == found
+    assert record.sent_at in (None, parse_date("2024-03-12"))
 
 
 @pytest.mark.parametrize("kind", ["email", "review", "post", "message", "note"])
-def test_every_kind_can_be_told(store, tmp_path, kind):
+def test_every_kind_can_be_told(store, take, kind):
     """For all rows with --map, and by a column of that name."""
-    (tmp_path / "a.csv").write_text("a,b\n1,It rained the whole day long.\n")
-    (tmp_path / "b.csv").write_text(f"text,kind\nIt snowed the whole day.,{kind}\n")
-
     mapping = {"text": "b", "kind": kind}
-    import_source(store, "csv", tmp_path / "a.csv", mapping=mapping)
-    import_source(store, "csv", tmp_path / "b.csv")
+    take("csv", "a.csv", "a,b\n1,It rained the whole day long.\n", mapping=mapping)
+    take("csv", "b.csv", f"text,kind\nIt snowed the whole day.,{kind}\n")
 
     assert [record.kind for record in store.records()] == [kind, kind]
-
-
-def test_the_longest_column_is_the_text(store, tmp_path):
-    (tmp_path / "a.csv").write_text(
-        "x,y\nshort one,This is by far the longest of all the columns.\n"
-    )
-
-    import_source(store, "csv", tmp_path / "a.csv")
-
-    assert next(store.records()).text.startswith("This is by far")
 
 
 @pytest.mark.parametrize(
@@ -186,19 +156,15 @@ def test_the_longest_column_is_the_text(store, tmp_path):
         ({"colour": "a"}, "not 'colour'"),
     ],
 )
-def test_unclear_columns_are_listed(store, tmp_path, mapping, sentence):
-    (tmp_path / "a.csv").write_text("a,b\n1,2\n")
-
+def test_unclear_columns_are_listed(take, mapping, sentence):
     with pytest.raises(SourceError, match=sentence):
-        import_source(store, "csv", tmp_path / "a.csv", mapping=mapping)
+        take("csv", "a.csv", "a,b\n1,2\n", mapping=mapping)
 
 
-def test_bad_rows_are_listed_and_the_rest_is_read(store, tmp_path):
-    (tmp_path / "a.csv").write_text(
-        "id,text\n1,The first of them.\n2,too,many\n3,\n4,The last of them.\n"
-    )
+def test_bad_rows_are_listed_and_the_rest_is_read(take):
+    rows = "id,text\n1,The first of them.\n2,too,many\n3,\n4,The last of them.\n"
 
-    report = import_source(store, "csv", tmp_path / "a.csv")
+    report = take("csv", "a.csv", rows)
 
     assert counts(report) == (2, 0, 1, 1)
     assert str(report.failures[0]) == (
@@ -206,48 +172,40 @@ def test_bad_rows_are_listed_and_the_rest_is_read(store, tmp_path):
     )
 
 
-def test_json_lines_and_lists(store, tmp_path):
-    """Nested fields have dotted names; the same text as CSV is known already."""
-    rows = [{"id": 7, "data": {"body": "A text in the depths."}, "created_utc": 1.7e9}]
-    (tmp_path / "a.jsonl").write_text(json.dumps(rows[0]) + "\n{broken\n[]\n")
-    (tmp_path / "a.json").write_text(json.dumps(rows))
+def test_json_lines_and_lists(store, take):
+    """Nested fields have dotted names; half characters go; the same text in another
+    form is known already."""
+    row = {
+        "id": 7,
+        "data": {"body": "A half \ud83d face\0 here."},
+        "created_utc": 1.7e9,
+    }
     mapping = {"text": "data.body"}
 
-    lines = import_source(store, "jsonl", tmp_path / "a.jsonl", mapping=mapping)
-    again = import_source(store, "jsonl", tmp_path / "a.json", mapping=mapping)
+    lines = take(
+        "jsonl", "a.jsonl", json.dumps(row) + "\n{broken\n[]\n", mapping=mapping
+    )
+    again = take("jsonl", "a.json", json.dumps([row]), mapping=mapping)
 
     assert counts(lines) == (1, 0, 0, 2)
     assert counts(again) == (0, 0, 1, 0)
-    assert next(store.records()).sent_at == 1_700_000_000
+    (record,) = store.records()
+    assert (record.sent_at, record.text) == (1_700_000_000, "A half ? face here.")
 
 
-def test_an_edited_row_replaces_the_old_one(store, tmp_path):
-    path = tmp_path / "a.csv"
-    path.write_text("id,date,text\n1,2024-03-12,The old text.\n")
-    import_source(store, "csv", path)
-    path.write_text(
-        "id,date,text\n2,2024-03-13,Another text.\n1,2024-03-12,The new text.\n"
-    )
+def test_an_edited_row_replaces_the_old_one(store, take):
+    take("csv", "a.csv", "id,date,text\n1,2024-03-12,The old text.\n")
+    later = "id,date,text\n2,2024-03-13,Another text.\n1,2024-03-12,The new text.\n"
 
-    assert counts(import_source(store, "csv", path)) == (1, 1, 0, 0)
+    assert counts(take("csv", "a.csv", later)) == (1, 1, 0, 0)
     assert sorted(r.text for r in store.records()) == ["Another text.", "The new text."]
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 @pytest.mark.parametrize("content", [b"\x00\x01\x02" * 50, b"\n\n", b"\xff\xfe"])
-def test_other_files_given_as_tables_are_one_sentence(store, tmp_path, kind, content):
-    (tmp_path / "a.bin").write_bytes(content)
-
+def test_other_files_given_as_tables_are_one_sentence(take, kind, content):
     with pytest.raises(SourceError):
-        import_source(store, kind, tmp_path / "a.bin")
-
-
-def test_half_characters_can_be_stored(store, tmp_path):
-    (tmp_path / "a.jsonl").write_text('{"text": "A half \\ud83d face\\u0000 here."}\n')
-
-    import_source(store, "jsonl", tmp_path / "a.jsonl")
-
-    assert next(store.records()).text == "A half ? face here."
+        take(kind, "a.bin", content)
 
 
 JSON = st.recursive(
@@ -263,29 +221,23 @@ JSON = st.recursive(
 @settings(deadline=None)
 @given(st.dictionaries(st.sampled_from(["text", "date", "to", "rating", "id"]), JSON))
 def test_no_row_stops_the_columns(row):
-    columns = Columns("text", date="date", to="to", rating="rating", id="id")
-
-    columns.document(row, 1)
+    Columns("text", date="date", to="to", rating="rating", id="id").document(row, 1)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("2024-03-12", "1710201600"),
-        ("2024-03-12T00:00:00Z", "1710201600"),
-        ("2024-03-12T01:00:00+01:00", "1710201600"),
-        ("2024-03-12 00:00:00 UTC", "1710201600"),
-        ("2024/03/12", "1710201600"),
-        ("12.03.2024", "1710201600"),
-        ("Mar 12, 2024", "1710201600"),
-        ("1710201600", "1710201600"),
-        ("1710201600000", "1710201600"),
-        ("yesterday", "None"),
-        ("", "None"),
-    ],
-)
-def test_dates(text, expected):
-    assert str(parse_date(text)) == expected
+DATES = ("2024-03-12", "2024-03-12T00:00:00Z", "2024-03-12T01:00:00+01:00",
+         "2024-03-12 00:00:00 UTC", "2024/03/12", "12.03.2024", "Mar 12, 2024",
+         "1710201600", "1710201600000")  # fmt: skip
+ENDLESS = ("9" * 400, 10**400, float("inf"), "1" * 41, "nan")
+
+
+@pytest.mark.parametrize("date", DATES)
+def test_dates(date):
+    assert parse_date(date) == 1_710_201_600
+
+
+@pytest.mark.parametrize("value", ["yesterday", "", *ENDLESS])
+def test_what_is_no_date(value):
+    assert parse_date(value) is None
 
 
 @settings(deadline=None)

@@ -1,11 +1,12 @@
 """What services put among or in place of somebody's words is nobody's writing."""
 
+import io
 import json
 import zipfile
 
 import pytest
 
-from personal_store import SourceError, import_source
+from personal_store import SourceError
 from personal_store.importers.tables import Columns
 from personal_store.records import Skipped
 
@@ -21,7 +22,7 @@ def comment(number, body):
     return f'c{number},p,2024-03-12 09:00:00 UTC,,sail,0,l,,"{body}",\n'
 
 
-def test_marks_of_reddit_are_nobodys_words(store, tmp_path):
+def test_marks_of_reddit_are_nobodys_words(store, take):
     gone = ["[deleted]", "[ Removed by Reddit ]", "[removed by moderator]",
             "[deleted by user]", "[unavailable]", "*[removed]*",
             "[ Removed by Reddit in response to a copyright notice. ]"]  # fmt: skip
@@ -32,10 +33,8 @@ def test_marks_of_reddit_are_nobodys_words(store, tmp_path):
         "They [removed] the mast.": "They [removed] the mast.",
     }
     rows = [comment(number, body) for number, body in enumerate([*gone, *kept])]
-    path = tmp_path / "comments.csv"
-    path.write_text(COMMENTS + "".join(rows))
 
-    report = import_source(store, "reddit", path)
+    report = take("reddit", "comments.csv", COMMENTS + "".join(rows))
 
     assert texts(store) == [*kept.values()]
     assert report.reasons == {"deleted": len(gone)}
@@ -51,16 +50,15 @@ def test_marks_of_removed_texts_are_known_in_any_table():
     ("folder", "draft", "talk"),
     [("INBOX", "Yes", "No"), ("INBOX", "No", "Yes"), ("DRAFTS", "", "")],
 )
-def test_drafts_of_linkedin_were_never_sent(store, tmp_path, folder, draft, talk):
-    path = tmp_path / "messages.csv"
-    path.write_text(
+def test_drafts_of_linkedin_were_never_sent(store, take, folder, draft, talk):
+    rows = (
         "CONVERSATION ID,FROM,TO,DATE,SUBJECT,CONTENT,FOLDER,IS MESSAGE DRAFT,"
         "IS CONVERSATION DRAFT\n"
         "1,Tess,Ben,2024-03-12 09:01:00 UTC,,The slip is free again,INBOX,No,No\n"
         f"1,Tess,Ben,2024-03-12 09:02:00 UTC,,It was never,{folder},{draft},{talk}\n"
     )
 
-    report = import_source(store, "linkedin", path, me=["Tess"])
+    report = take("linkedin", "messages.csv", rows, me=["Tess"])
 
     assert texts(store) == ["The slip is free again"]
     assert report.reasons == {"drafts": 1}
@@ -76,40 +74,37 @@ def tweet(number, text, versions=()):
     return {"tweet": {**fields, "created_at": "Tue Mar 12 09:01:00 +0000 2024"}}
 
 
-def archive(path, *tweets):
-    with zipfile.ZipFile(path, "w") as packed:
-        listed = json.dumps(tweets)
-        packed.writestr("data/tweets.js", f"window.YTD.tweets.part0 = {listed}")
+def archive(*tweets):
+    listed = f"window.YTD.tweets.part0 = {json.dumps(tweets)}"
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w") as packed:
+        packed.writestr("data/tweets.js", listed)
+    return target.getvalue()
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
-def test_of_an_edited_post_the_last_form_is_read(store, tmp_path, order):
-    path = tmp_path / "x.zip"
+def test_of_an_edited_post_the_last_form_is_read(store, take, order):
     forms = [tweet(5, "Teh rope", (5, 6, 8)), tweet(6, "The rop", (5, 6, 8)),
              tweet(8, "The rope", (5, 6, 8))]  # fmt: skip
-    archive(path, tweet(7, "A boat"), *(forms[one] for one in order))
+    packed = archive(tweet(7, "A boat"), *(forms[one] for one in order))
 
-    report = import_source(store, "x_archive", path)
+    report = take("x_archive", "x.zip", packed)
 
     assert sorted(texts(store)) == ["A boat", "The rope"]
     assert report.reasons == {"older versions of edited posts": 2}
 
 
-def test_a_post_that_is_edited_after_an_import_is_replaced(store, tmp_path):
-    first, later = tmp_path / "1.zip", tmp_path / "2.zip"
-    archive(first, tweet(5, "Teh rope", (5,)))
-    archive(later, tweet(6, "The rope", (5, 6)), tweet(5, "Teh rope", (5, 6)))
+def test_a_post_that_is_edited_after_an_import_is_replaced(store, take):
+    take("x_archive", "1.zip", archive(tweet(5, "Teh rope", (5,))))
+    later = archive(tweet(6, "The rope", (5, 6)), tweet(5, "Teh rope", (5, 6)))
 
-    import_source(store, "x_archive", first)
-    report = import_source(store, "x_archive", later)
+    report = take("x_archive", "2.zip", later)
 
     assert (report.updated, texts(store)) == (1, ["The rope"])
 
 
-def test_a_version_whose_successors_are_not_there_is_read(store, tmp_path):
-    archive(tmp_path / "x.zip", tweet(5, "Teh rope", (5, 6)))
-
-    import_source(store, "x_archive", tmp_path / "x.zip")
+def test_a_version_whose_successors_are_not_there_is_read(store, take):
+    take("x_archive", "x.zip", archive(tweet(5, "Teh rope", (5, 6))))
 
     assert texts(store) == ["Teh rope"]
 
@@ -127,32 +122,26 @@ SAID = {"id": 1, "from": "Ben", "date_unixtime": "1", "text": ["a ", {"text": "b
     ids=["chat", "older", "all chats"],
 )
 @pytest.mark.parametrize("indent", [None, 1])
-def test_a_chat_of_telegram_is_refused_with_a_sentence(store, tmp_path, export, indent):
-    path = tmp_path / "result.json"
-    path.write_text(json.dumps(export, indent=indent))
-
+def test_a_chat_of_telegram_is_refused_with_a_sentence(take, export, indent):
     with pytest.raises(SourceError, match="Telegram, in which others write too"):
-        import_source(store, "jsonl", path)
+        take("jsonl", "result.json", json.dumps(export, indent=indent))
 
 
 @pytest.mark.parametrize("kind", ["text", "markdown"])
 @pytest.mark.parametrize("indent", [None, 1])
-def test_data_of_a_program_is_no_document(store, tmp_path, kind, indent):
-    path = tmp_path / "result.json"
-    path.write_text(json.dumps([{"from": "Ben", "text": "His words."}], indent=indent))
+def test_data_of_a_program_is_no_document(take, kind, indent):
+    data = json.dumps([{"from": "Ben", "text": "His words."}], indent=indent)
 
-    report = import_source(store, kind, path)
+    report = take(kind, "result.json", data)
 
     assert (report.added, report.failed) == (0, 1)
     assert "no text" in str(report.failures[0])
 
 
-def test_a_text_in_pieces_is_put_together(store, tmp_path):
+def test_a_text_in_pieces_is_put_together(store, take):
     """As programs write it that keep a style beside each piece."""
-    path = tmp_path / "notes.jsonl"
     pieces = ["Read ", {"type": "bold", "text": "the list"}, " before.\n", "Bye."]
-    path.write_text(json.dumps({"text": pieces}) + "\n")
 
-    import_source(store, "jsonl", path)
+    take("jsonl", "notes.jsonl", json.dumps({"text": pieces}) + "\n")
 
     assert texts(store) == ["Read the list before.\nBye."]

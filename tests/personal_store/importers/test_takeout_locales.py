@@ -23,73 +23,66 @@ COMMENT = "Ugxk1Jr5y{}pWnE0nFQR4AaABAg"
 LANGUAGES = tomllib.loads(Path(__file__).with_name("takeout.toml").read_text("utf-8"))
 
 
-def comments(header, count=7, *, columns=9):
-    """A table with a reply in it, a text of several runs, and one of several lines."""
-    names = header.split(",")
-    keep = range(9) if columns == 9 else (0, 1, 2, 3, 4, 6, 7)
+VIDEO = "dQw4w9WgXcQ"
+
+
+def table(header, keep, rows):
+    """Some of the nine columns."""
     out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow([names[at] for at in keep])
-    for number in range(count):
+    cells = [header.split(","), *rows]
+    csv.writer(out).writerows([[row[at] for at in keep] for row in cells])
+    return out.getvalue()
+
+
+def comments(header, keep=range(9)):
+    """A table with a reply in it, a text of several runs, and one of several lines."""
+    rows = []
+    for number in range(7):
         runs = [{"text": f"Comment {number} says,\n“so”: "}, {"text": "it is."}]
         said = ",".join(json.dumps(run, ensure_ascii=False) for run in runs)
         parent = COMMENT.format(0) if number == 3 else ""
         if parent:
             said = json.dumps({"text": "@ben-saws so it is indeed"})
         own_id, date = COMMENT.format(number), f"2024-07-0{number + 1}T10:00:00.1+00:00"
-        row = [own_id, CHANNEL, date, "0", parent, "", "dQw4w9WgXcQ", said, parent]
-        writer.writerow([row[at] for at in keep])
-    return out.getvalue()
+        rows.append([own_id, CHANNEL, date, "0", parent, "", VIDEO, said, parent])
+    return table(header, keep, rows)
 
 
-def chats(header, count=3):
+def chats(header):
     """Live chats, which answer nothing."""
-    names = [header.split(",")[at] for at in (0, 1, 2, 3, 6, 7)]
-    out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow(names)
-    for number in range(count):
-        said = json.dumps({"text": f"@ben live chat {number}"}, ensure_ascii=False)
+    rows = []
+    for number in range(3):
+        said = json.dumps({"text": f"@ben live chat {number}"})
         date = f"2024-08-0{number + 1}T10:00:00Z"
-        writer.writerow([f"ChwKG{number}", CHANNEL, date, "0", "dQw4w9WgXcQ", said])
-    return out.getvalue()
+        rows.append([f"ChwKG{number}", CHANNEL, date, "0", "", "", VIDEO, said])
+    return table(header, (0, 1, 2, 3, 6, 7), rows)
 
 
 def reviews():
     """Two places, of which one has a text."""
-    features = [
+    places = [
         {
-            "geometry": {"coordinates": [1.0, 2.0], "type": "Point"},
-            "properties": {
-                "date": "2024-03-12T10:15:00Z",
-                "five_star_rating_published": 4,
-                "google_maps_url": f"https://maps.example.org/?cid={number}",
-                "location": {"name": f"Place {number}"},
-                **({"review_text_published": "Lovely soup."} if number else {}),
-            },
-            "type": "Feature",
+            "date": "2024-03-12T10:15:00Z",
+            "five_star_rating_published": 4,
+            "google_maps_url": f"https://maps.example.org/?cid={number}",
+            "location": {"name": f"Place {number}"},
         }
         for number in range(2)
     ]
-    return json.dumps({"type": "FeatureCollection", "features": features})
+    places[1]["review_text_published"] = "Lovely soup."
+    return json.dumps({"features": [{"properties": place} for place in places]})
 
 
-def saved_places():
-    """The same shape beside them, of what was only saved."""
-    place = {"properties": {"location": {"name": "Pier"}, "Comment": "Ben's words"}}
-    return json.dumps({"type": "FeatureCollection", "features": [place]})
-
-
-def business_reviews():
-    """What customers wrote; the file is called reviews.json in English, too."""
-    review = {
-        "reviewer": {"displayName": "Ben Quill"},
-        "starRating": "FIVE",
-        "comment": "The best joiner of the coast.",
-        "createTime": "2024-03-12T10:15:00Z",
-        "location": {"name": "accounts/1/locations/2"},
-    }
-    return json.dumps({"reviews": [review]})
+SAVED = {"properties": {"location": {"name": "Pier"}, "Comment": "Ben's words"}}
+"""Of what was only saved, in a file of the same shape."""
+BY_CUSTOMER = {
+    "reviewer": {"displayName": "Ben Quill"},
+    "starRating": "FIVE",
+    "comment": "The best joiner of the coast.",
+    "createTime": "2024-03-12T10:15:00Z",
+    "location": {"name": "accounts/1/locations/2"},
+}
+"""Of Google Business Profile, whose file is called reviews.json in English, too."""
 
 
 def export(root, language):
@@ -98,12 +91,12 @@ def export(root, language):
     takeout = root / "Takeout"
     files = {
         f"{places}/{review_file}.json": reviews(),
-        f"{places}/{review_file} 2.json": saved_places(),
-        f"Google Business Profile/account-1/location-2/{review_file}.json": (
-            business_reviews()
+        f"{places}/{review_file} 2.json": json.dumps({"features": [SAVED]}),
+        f"Google Business Profile/1/2/{review_file}.json": (
+            json.dumps({"reviews": [BY_CUSTOMER]})
         ),
         f"YouTube/{folder}/{file}.csv": comments(header),
-        f"YouTube/{folder}/{file}(1).csv": comments(header, columns=7),
+        f"YouTube/{folder}/{file}(1).csv": comments(header, (0, 1, 2, 3, 4, 6, 7)),
         f"YouTube/chats/{file}.csv": chats(header),
         "YouTube/subscriptions.csv": f"a,b,c\n{CHANNEL},http://x.example,Ben's boats\n",
     }
@@ -166,7 +159,7 @@ def test_a_reply_says_whom_it_answers(tmp_path):
 
 def test_what_customers_wrote_is_not_own_if_it_is_given_by_itself(tmp_path):
     path = tmp_path / "reviews.json"
-    path.write_text(json.dumps(json.loads(business_reviews())["reviews"]))
+    path.write_text(json.dumps([BY_CUSTOMER]))
     with Store.open(tmp_path / "store.db") as store:
         report = import_source(store, "google_reviews", path)
 
