@@ -14,42 +14,19 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from time import monotonic, time_ns
+from typing import Any
 
-from personal_store import importers
+from personal_store import import_runs, importers
 from personal_store.cleaning.cleaning import VERSION
 from personal_store.connection import immediate
 from personal_store.errors import SourceError, StoreError, faults, is_full
 from personal_store.files import UNREADABLE, Source, why
-from personal_store.import_runs import (
-    Before,
-    carry_over,
-    check_room,
-    digest_of,
-    ended_before,
-    importing_alone,
-    mark_of,
-    read_before,
-    reader,
-)
-from personal_store.importers import (
-    GrowingImporter,
-    Importer,
-    LetterImporter,
-    MailImporter,
-    TableImporter,
-    TalkImporter,
-)
+from personal_store.import_runs import Before, digest_of, importing_alone
+from personal_store.importers import Importer, MailImporter, TalkImporter
 from personal_store.importers.exports import is_name
+from personal_store.lifecycle import writing
 from personal_store.lifecycle.cleaning import clean_all_waiting, compare_threads
 from personal_store.lifecycle.identities import BY_OWNER, labelled_sent
-from personal_store.lifecycle.writing import (
-    KNOWN,
-    UNCHANGED,
-    ImportRun,
-    keeps_bodies,
-    newest,
-    stored,
-)
 from personal_store.mail.mail import address_in
 from personal_store.reading.authorship import SAMPLE, Correspondents, Owner
 from personal_store.reading.parallel import Readers, processes_for
@@ -92,7 +69,7 @@ def import_source(
         with _translated(source, report):
             source = importer.sources(source)
     with _translated(source[0].path, report), importing_alone(store.path):
-        check_room(store.path, source, is_mail=is_mail)
+        import_runs.check_room(store.path, source, is_mail=is_mail)
         size = sum(one.size for one in source)
         with Readers(processes_for(size)) as readers:
             work = _Import(
@@ -102,7 +79,7 @@ def import_source(
             work.read_all(_Meter(progress, size))
         if is_mail and (report.added or not work.newest_before):
             compare_threads(store.db, work.newest_before)
-        if is_mail and not keeps_bodies(store.db):
+        if is_mail and not writing.keeps_bodies(store.db):
             clean_all_waiting(store.db)  # else their bodies wait as they came
         for end in work.ends:  # now, as an import stopped above has to do the rest
             end()
@@ -157,7 +134,7 @@ def _people(importer: MailImporter, sources: Sequence[Source]) -> Correspondents
 def is_imported(store: Store, kind: str, path: Path) -> bool:
     """Whether all that lies behind a path has been read to its end, as it is now."""
     every = importers.load(kind).sources(path)
-    return all(ended_before(store.db, source) for source in every)
+    return all(import_runs.ended_before(store.db, source) for source in every)
 
 
 @dataclass(slots=True)
@@ -199,7 +176,7 @@ class _Import:
 
         One of several that cannot be read does not keep the others out.
         """
-        self.before = self.newest_before = newest(self.store.db)
+        self.before = self.newest_before = writing.newest(self.store.db)
         done = 0
         for source in self.sources:
             try:
@@ -214,7 +191,7 @@ class _Import:
 
     def explain_nothing_own(self) -> None:
         """Texts of others alone were probably written under another address or name."""
-        known = self.report.reasons[KNOWN] - self.report.met
+        known = self.report.reasons[writing.KNOWN] - self.report.met
         own = self.report.added or self.report.updated or known
         if own or not (self.report.received or self.report.met):
             return
@@ -233,22 +210,21 @@ class _Import:
     def _read(self, source: Source, meter: "_Meter") -> None:
         if source.fault:
             raise SourceError(source.fault)
-        mapping = self.mapping
-        if isinstance(self.importer, TableImporter):
-            mapping = self._layout(self.importer, source)
+        is_table = hasattr(self.importer, "columns")
+        mapping = self._layout(self.importer, source) if is_table else self.mapping
         options = ReadOptions(frozenset(self.store.identities()), 0, mapping)
-        fixed = json.dumps([VERSION, dict(sorted(options.mapping.items()))])
+        fixed = json.dumps([VERSION, dict(sorted(mapping.items()))])
         db = self.store.db
-        mark = mark_of(source, time_ns())
-        before = Before.of(db, self.kind, source, stored(fixed, options.me))
+        mark = import_runs.mark_of(source, time_ns())
+        before = Before.of(db, self.kind, source, writing.stored(fixed, options.me))
         grown = 0
         if before is not None and not self.again:
             if mark and mark == before.mark:
                 self._count(before)
                 return
             grown = self._grown(source, before)
-        known = read_before(db, source, options.me, fixed)
-        run = ImportRun.begin(db, self.kind, source, options.me, fixed)
+        known = import_runs.read_before(db, source, options.me, fixed)
+        run = writing.ImportRun.begin(db, self.kind, source, options.me, fixed)
         if run.position:
             self.newest_before = 0
             if not known:
@@ -256,7 +232,7 @@ class _Import:
                 self.report.notes.append(f"{source.name}: going on at {percent} %")
         elif grown and before is not None:
             with immediate(db):
-                carry_over(db, before, run.id)
+                import_runs.carry_over(db, before, run.id)
             self._count(before)
         start = max(run.position, known, grown)
         digest = digest_of(source.path, source.size) if self._grows(source) else ""
@@ -274,17 +250,17 @@ class _Import:
             run.commit(batch, self.report)  # the source may be damaged here for good
             raise
         run.commit(batch, self.report)
-        if mark != mark_of(source, time_ns()):  # it was written meanwhile
+        if mark != import_runs.mark_of(source, time_ns()):  # it was written meanwhile
             mark = digest = ""
-        self.ends.append(partial(run.end, reader(db), mark, digest))
+        self.ends.append(partial(run.end, import_runs.reader(db), mark, digest))
 
     def _count(self, before: Before) -> None:
         """Report what an earlier import read, and this one does not read again."""
-        self.report.reasons[UNCHANGED] += before.things
+        self.report.reasons[writing.UNCHANGED] += before.things
         self.report.failures += before.failures(self.store.db)
 
     def _grows(self, source: Source) -> bool:
-        return isinstance(self.importer, GrowingImporter) and source.content is None
+        return hasattr(self.importer, "begins_at") and source.content is None
 
     def _grown(self, source: Source, before: Before) -> int:
         """Where the new messages of a mailbox that has grown begin; 0 if that cannot be
@@ -292,17 +268,18 @@ class _Import:
         longer = bool(before.digest) and before.size < source.size
         if not (longer and self._grows(source)):
             return 0
-        assert isinstance(self.importer, GrowingImporter)
-        begins = self.importer.begins_at(source, before.size)
+        importer: Any = self.importer
+        begins = importer.begins_at(source, before.size)
         same = begins and digest_of(source.path, before.size) == before.digest
         return before.size if same else 0
 
     def _items(self, source: Source, options: ReadOptions) -> Iterator[Item]:
-        if isinstance(self.importer, LetterImporter):
-            return self.readers.read(self.importer.letters(source, options))
-        return self.importer.read(source, options)
+        letters = getattr(self.importer, "letters", None)
+        if letters is None:
+            return self.importer.read(source, options)
+        return self.readers.read(letters(source, options))
 
-    def _layout(self, importer: TableImporter, source: Source) -> dict[str, str]:
+    def _layout(self, importer: Any, source: Source) -> dict[str, str]:
         """Columns as given, else as in the last table with the same names, in whatever
         order, else guessed; they are remembered for the next one."""
         db, names = self.store.db, importer.names(source)
@@ -310,7 +287,8 @@ class _Import:
         key = "columns " + hashlib.sha256(shape.encode()).hexdigest()
         row = db.execute("SELECT value FROM state WHERE name = ?", [key]).fetchone()
         known = dict(json.loads(row[0])) if row else {}
-        chosen = importer.columns(source, {**known, **self.mapping}).mapping()
+        asked = {**known, **self.mapping}
+        chosen: dict[str, str] = importer.columns(source, asked).mapping()
         if self.mapping:
             origin = "; remembered for files with these columns"
         else:

@@ -3,22 +3,23 @@ Other packages add theirs by entry points of the group `specsteer.importers`; ea
 to a module or an object with the same functions.
 
 An importer has `sources(path)`, which finds what to read or raises SourceError, and
-`read(source, options)`, which yields documents, things skipped and failures. Importers
-of mail also have `envelopes(source)`, which yields headers only, and may have
-`letters(source, options)`, which yields messages that are not read yet; those of
-messages signed with names have `people(source)`, those of tables `names(source)` and
-`columns(source, mapping)`.
+`read(source, options)`, which yields documents, things skipped and failures. Others
+are optional:
 
-`begins_at(source, position)` says that files grow at their end, and where reading may
-begin.
-
-`recognises(source)` is for `import auto`: where an importer would take any file of a
-common type, it says whether this one is likely meant for it. Without it, what
-`sources` wants is what it recognises. `is_certain(source)` says of a format that has no
-place for a writer whether this file names one all the same.
+- `envelopes(source)` yields the headers of mail, and `letters(source, options)` what
+  `read` yields with messages that are not parsed yet, to be read by other processes;
+- `people(source)` tells who signed messages with names;
+- `names(source)` and `columns(source, mapping)` are of tables of any service: the names
+  of all columns, and `Columns`, which raise SourceError if no text is found;
+- `begins_at(source, position)` says that files grow at their end, and whether
+  `options.start` may be this position;
+- `recognises(source)` is for `import auto`: whether a file of a common type is likely
+  meant for it. Without it, what `sources` wants is what it recognises;
+- `is_certain(source)` says of a format that has no place for a writer whether this file
+  names one all the same.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -28,9 +29,7 @@ from typing import Protocol, cast, runtime_checkable
 from personal_store.errors import UnknownImporterError
 from personal_store.files import Source
 from personal_store.importers.exports import People
-from personal_store.importers.tables import Columns
 from personal_store.mail.mail import Mail
-from personal_store.reading.letters import Letter
 from personal_store.records import Item, ReadOptions
 
 GROUP = "specsteer.importers"
@@ -39,9 +38,9 @@ _FAMILIES = {
     "imap": ("imap",),
     "mailboxes": ("eml", "emlx", "maildir", "mbox"),
     "meta": ("facebook", "instagram"),
-    "posts": ("keep", "linkedin", "mastodon", "reddit", "youtube_comments"),
     "pst": ("pst",),
-    "reviews": (
+    "services": (
+        *("keep", "linkedin", "mastodon", "reddit", "youtube_comments"),
         *("amazon_reviews", "goodreads", "google_play", "google_reviews"),
         *("letterboxd", "storygraph"),
     ),
@@ -78,39 +77,11 @@ class MailImporter(Importer, Protocol):
 
 
 @runtime_checkable
-class LetterImporter(MailImporter, Protocol):
-    """An importer of mail that finds messages faster than they can be read."""
-
-    def letters(self, source: Source, options: ReadOptions) -> Iterator[Letter | Item]:
-        """What `read` yields, but messages as they are, to be read elsewhere."""
-
-
-@runtime_checkable
-class GrowingImporter(Importer, Protocol):
-    """An importer of files to whose end programs add, and that can be read from any
-    place at which something begins."""
-
-    def begins_at(self, source: Source, position: int) -> bool:
-        """Whether `options.start` may be this position."""
-
-
-@runtime_checkable
 class TalkImporter(Importer, Protocol):
     """An importer of messages signed with names, of which one is the owner's."""
 
     def people(self, source: Source) -> People:
         """Who wrote in it, and what it says of its owner."""
-
-
-@runtime_checkable
-class TableImporter(Importer, Protocol):
-    """An importer of tables of any service, where columns are named or guessed."""
-
-    def names(self, source: Source) -> list[str]:
-        """The names of all columns."""
-
-    def columns(self, source: Source, mapping: Mapping[str, str]) -> Columns:
-        """Which column holds what; raises SourceError if no text is found."""
 
 
 def signed() -> list[str]:

@@ -10,8 +10,9 @@ import ipaddress
 import re
 import ssl
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -123,42 +124,33 @@ def envelopes(source: Source) -> Iterator[Mail]:
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     """The messages after options.start, in the order of their numbers."""
     assert isinstance(source, Mailbox)
+    me = options.me
     for first in range(options.start + 1, source.size + 1, _SEARCHED):
         last = min(first + _SEARCHED - 1, source.size)
         with _as_broken_off():
             _, found = source.session.uid("SEARCH", f"UID {first}:{last}")
         words = b" ".join(line for line in found if isinstance(line, bytes)).split()
-        numbers = sorted(
-            n for n in map(int, filter(bytes.isdigit, words)) if first <= n <= last
-        )
+        every = map(int, filter(bytes.isdigit, words))
+        numbers = sorted(number for number in every if first <= number <= last)
         for at in range(0, len(numbers), _AT_ONCE):
             for number, raw in _fetched(source.session, numbers[at : at + _AT_ONCE]):
+                where, me = f"{source.name}, message {number}", options.me
+                label = source.label
                 yield read_letter(
-                    raw,
-                    position=number,
-                    where=f"{source.name}, message {number}",
-                    me=options.me,
-                    folder=source.label,
+                    raw, position=number, where=where, me=me, folder=label
                 )
 
 
 def _connect(login: Login) -> imaplib.IMAP4:
     """Encrypted, and the server's name checked; on this device itself as it is."""
-    if _is_this_device(login.server):
+    is_here = login.server == "localhost"
+    with suppress(ValueError):
+        is_here = is_here or ipaddress.ip_address(login.server).is_loopback
+    if is_here:
         return imaplib.IMAP4(login.server, login.port or 143, timeout=PATIENCE)
-    return imaplib.IMAP4_SSL(
-        login.server,
-        login.port or 993,
-        ssl_context=ssl.create_default_context(),
-        timeout=PATIENCE,
-    )
-
-
-def _is_this_device(server: str) -> bool:
-    try:
-        return ipaddress.ip_address(server).is_loopback
-    except ValueError:
-        return server == "localhost"
+    context = ssl.create_default_context()
+    port = login.port or 993
+    return imaplib.IMAP4_SSL(login.server, port, ssl_context=context, timeout=PATIENCE)
 
 
 def _examined(session: imaplib.IMAP4, login: Login) -> Mailbox:
@@ -169,15 +161,9 @@ def _examined(session: imaplib.IMAP4, login: Login) -> Mailbox:
         raise SourceError(f"{login.server} does not open {name}: {_said(answer)}.")
     label = folder_label(re.split(r"[/.]", decoded(name))[-1])
     validity, following = (_number(session, n) for n in ("UIDVALIDITY", "UIDNEXT"))
-    account = Path(f"{login.user} at {login.server}")
-    return Mailbox(
-        account,
-        max(0, following - 1),
-        appends=True,
-        session=session,
-        validity=str(validity),
-        label=label,
-    )
+    account, size = Path(f"{login.user} at {login.server}"), max(0, following - 1)
+    about: dict[str, Any] = {"validity": str(validity), "label": label}
+    return Mailbox(account, size, appends=True, session=session, **about)
 
 
 def _number(session: imaplib.IMAP4, name: str) -> int:
@@ -190,13 +176,10 @@ def _number(session: imaplib.IMAP4, name: str) -> int:
 
 def _sent_folder(session: imaplib.IMAP4, login: Login) -> str:
     # (flags, name) of each; names come bare, quoted, or as a literal.
-    _, lines = session.list()
     folders = []
-    for line in lines:
-        whole = b"%b" % line if isinstance(line, bytes) else b""
-        literal = line[1] if isinstance(line, tuple) else b""
-        match = _FOLDER.match(line[0] if isinstance(line, tuple) else whole)
-        if match:
+    for line in session.list()[1]:
+        whole, literal = line if isinstance(line, tuple) else (line, b"")
+        if isinstance(whole, bytes) and (match := _FOLDER.match(whole)):
             bare = match[2]
             if bare.startswith(b'"'):
                 bare = re.sub(rb"\\(.)", rb"\1", bare[1:-1])
@@ -224,12 +207,10 @@ def _fetched(
     with _as_broken_off():
         _, answers = session.uid("FETCH", wanted, f"(UID BODY.PEEK[]<0.{MAX_MESSAGE}>)")
     found = {}
-    for at, answer in enumerate(answers):
+    for answer, after in pairwise((*answers, b"")):
         if isinstance(answer, tuple):
-            after = answers[at + 1] if at + 1 < len(answers) else b""
             closing = after if isinstance(after, bytes) else b""
-            number = _UID.search(answer[0]) or _UID.search(closing)
-            if number:
+            if number := _UID.search(answer[0]) or _UID.search(closing):
                 found[int(number[1])] = bytes(answer[1])
     yield from sorted(found.items())
 
@@ -262,9 +243,9 @@ def _explained(server: str) -> Iterator[None]:
 def _said(answer: Any) -> str:
     """What a server or an error says, on one line."""
     if isinstance(answer, Exception):
-        answer = answer.args[0] if answer.args else type(answer).__name__
-    parts = answer if isinstance(answer, list) else [answer]
-    words = (
-        p.decode("utf-8", "replace") if isinstance(p, bytes) else str(p) for p in parts
-    )
-    return " ".join(" ".join(words).split())[:200].rstrip(".")
+        answer = next(iter(answer.args), type(answer).__name__)
+    parts = [
+        part.decode("utf-8", "replace") if isinstance(part, bytes) else str(part)
+        for part in (answer if isinstance(answer, list) else [answer])
+    ]
+    return " ".join(" ".join(parts).split())[:200].rstrip(".")

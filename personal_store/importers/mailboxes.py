@@ -9,6 +9,7 @@ a mailbox of sent mail, or a server has put a Received header on it.
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,9 +21,8 @@ from personal_store.files import (
     bundled,
     ends_with,
     locate,
-    parts,
 )
-from personal_store.importers.exports import read_each
+from personal_store.importers.exports import read_each, readable
 from personal_store.mail.labels import folder_label, is_sent, unwanted
 from personal_store.mail.mail import Mail, parse_headers
 from personal_store.mail.mailbox import (
@@ -124,13 +124,9 @@ class _Messages:
 
     def envelopes(self, source: Source) -> Iterator[Mail]:
         """The headers of each message that can be read."""
-        for file in parts(source):
-            if file.fault:
-                continue
-            try:
+        for file in readable(source):
+            with suppress(*FAULTS):
                 yield parse_headers(self.head_of(file), self.folder_of(file))
-            except FAULTS:
-                continue
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Item]:
         """The messages, in the order of their names."""

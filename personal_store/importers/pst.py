@@ -44,6 +44,11 @@ _DISPLAY_TO, _DISPLAY_CC = 0x0E04, 0x0E03
 _CODEPAGE = 0x3FDE
 _KIND, _NAME, _ADDRESS, _SMTP = 0x0C15, 0x3001, 0x3003, 0x39FE
 _TO, _CC = 1, 2
+_REASONS = {
+    "report.": "automatic messages",
+    "ipm.schedule": "calendar messages",
+    "ipm.note": "",
+}
 _OF_BODY = ("content-", "mime-version")
 
 
@@ -127,13 +132,10 @@ def _own_headers(headers: str) -> str:
     """The headers, but those that describe a body which is not there any more."""
     kept: list[str] = []
     keeps = True
-    for line in headers.splitlines():
-        if not line.strip():
-            continue
+    for line in filter(str.strip, headers.splitlines()):
         if line[0] not in " \t":
             keeps = not line.lower().startswith(_OF_BODY)
-        if keeps:
-            kept.append(line)
+        kept += [line] if keeps else []
     return "\n".join(kept)
 
 
@@ -149,15 +151,14 @@ def _made_headers(message: Any) -> str:
         if address or name:
             kind = _number(row, _KIND)
             found.setdefault(kind, []).append(formataddr((name, address)))
-    to, cc = ", ".join(found[_TO]), ", ".join(found[_CC])
     name = next(filter(None, (_text(fields, name) for name in _NAMES)), "")
     # An address of mail; Exchange has others, which say nothing elsewhere.
     senders = (_text(fields, number) for number in _ADDRESSES)
     sender = next((address for address in senders if "@" in address), "")
     made = {
         "From": formataddr((name, sender)),
-        "To": to or _text(fields, _DISPLAY_TO),
-        "Cc": cc or _text(fields, _DISPLAY_CC),
+        "To": ", ".join(found[_TO]) or _text(fields, _DISPLAY_TO),
+        "Cc": ", ".join(found[_CC]) or _text(fields, _DISPLAY_CC),
         "Subject": _said(_tried(message, "subject")),
         "Date": _date(message),
         "Message-ID": _text(fields, _MESSAGE_ID),
@@ -279,10 +280,5 @@ def _item(source: Source, place: Place, position: int, me: frozenset[str]) -> It
 
 def _reason(kind: str) -> str:
     """Why something that is no mail is left out; empty for mail."""
-    if kind.startswith("report."):
-        return "automatic messages"
-    if kind.startswith("ipm.schedule"):
-        return "calendar messages"
-    if kind and not kind.startswith("ipm.note"):
-        return "calendar, contacts and tasks"
-    return ""
+    reasons = (reason for begins, reason in _REASONS.items() if kind.startswith(begins))
+    return next(reasons, "calendar, contacts and tasks") if kind else ""

@@ -66,12 +66,11 @@ def split(stream: IO[bytes], start: int = 0) -> Iterator[RawMessage]:
 def begins_message(stream: IO[bytes], position: int) -> bool:
     """Whether a message that `split` finds begins at this offset."""
     opening = _Opening.of(stream)
-    first = max(0, position - 4)
-    stream.seek(first)
+    at = min(position, 4)
+    stream.seek(position - at)
     window = opening.read(stream)
-    return window[position - first :].startswith(b"From ") and _begins_message(
-        window, position - first, opening.dated
-    )
+    begins = window.startswith(b"From ", at)
+    return begins and _begins_message(window, at, opening.dated)
 
 
 def stretches(path: Path, start: int = 0) -> Iterator["Stretch"]:
@@ -273,14 +272,12 @@ def _begins_message(buffer: bytes, at: int, dated: bool) -> bool:
     window = buffer[at : at + _LOOKAHEAD]
     line, newline, following = window.partition(b"\n")
     whole = _FULL.match(line) is not None
-    if dated and not _DATED.match(line):
-        return False
-    if not newline and len(window) == _LOOKAHEAD:
+    is_line = newline or len(window) < _LOOKAHEAD
+    if not is_line or (dated and not _DATED.match(line)):
         return False
     if not _HEADER.match(following) and not (_BLANK.match(following) and whole):
         return False
-    after_blank = buffer[max(0, at - 4) : at].replace(b"\r", b"").endswith(b"\n\n")
-    return after_blank or whole
+    return whole or buffer[max(0, at - 4) : at].replace(b"\r", b"").endswith(b"\n\n")
 
 
 def _trimmed(data: bytes) -> bytes:

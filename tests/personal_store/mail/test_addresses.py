@@ -34,10 +34,14 @@ def test_only_the_address_in_angle_brackets_counts(header):
 
 
 @pytest.mark.parametrize(
-    "header", [f"{ME} <>", f"{ME} </O=EX/CN=SHOP>", "Sam:;", "Sam"]
-)
-def test_a_name_alone_is_no_address(header):
+    "header",
+    [f"{ME} <>", f"{ME} </O=EX/CN=SHOP>", "Sam:;", "Sam", "@example.org",
+     "<@example.org>", "Ana <@example.org>", "a@", "@",
+     "=?UTF-8?Q?Ana?= @example.org"],
+)  # fmt: skip
+def test_a_name_or_half_an_address_is_none(header):
     assert addresses([header]) == []
+    assert addresses([f"{header}, {OTHER}"])[-1:] == [("", OTHER)]
 
 
 @pytest.mark.parametrize(

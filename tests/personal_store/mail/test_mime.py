@@ -71,29 +71,12 @@ def test_a_mailbox_has_the_same_parts():
         assert parts(message_of(raw)) == expected_parts(library(raw))
 
 
-HEADERS = st.lists(
-    st.sampled_from(
-        [
-            b"From: a@example.org",
-            b"Subject:",
-            b"subject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=",
-            b"Subject: \xff bytes \0",
-            b"X-Long: one",
-            b" two",
-            b"\tthree",
-            b" ",
-            b": nameless",
-            b"From somebody Mon Mar 12 10:02:03 2024",
-            b"not a header",
-            b"spaced : name",
-            b"a:b:c",
-            b"X-Old: one\rX-Mac: two",
-            b"G\xfc: no name",
-            b"",
-        ]
-    ),
-    max_size=9,
-)
+FIELDS = (b"From: a@example.org", b"Subject:", b"subject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=",
+          b"Subject: \xff bytes \0", b"X-Long: one", b" two", b"\tthree", b" ",
+          b": nameless", b"From somebody Mon Mar 12 10:02:03 2024", b"not a header",
+          b"spaced : name", b"a:b:c", b"X-Old: one\rX-Mac: two", b"G\xfc: no name",
+          b"")  # fmt: skip
+HEADERS = st.lists(st.sampled_from(FIELDS), max_size=9)
 
 
 @settings(deadline=None)
@@ -165,28 +148,15 @@ def test_parameters_are_those_that_the_library_finds(value):
         assert told.value == message.get_content_type()
 
 
-LINES = st.sampled_from(
-    [
-        b"",
-        b"--a",
-        b"--a--",
-        b"--ab",
-        b"--a  ",
-        b"x--a",
-        b"--b",
-        b"--b--",
-        b"some text",
-        b"Content-Type: text/html",
-        b'Content-Type: multipart/mixed; boundary="b"',
-        b"Content-Type: multipart/digest; boundary=b",
-        b"\xff\xfe",
-    ]
-)
+LINES = (b"", b"--a", b"--a--", b"--ab", b"--a  ", b"x--a", b"--b", b"--b--",
+         b"some text", b"Content-Type: text/html", b"\xff\xfe",
+         b'Content-Type: multipart/mixed; boundary="b"',
+         b"Content-Type: multipart/digest; boundary=b")  # fmt: skip
 TOP = b"From: a@example.org\nContent-Type: multipart/mixed; boundary=a\n\n"
 
 
 @settings(deadline=None)
-@given(st.lists(LINES, max_size=14), st.sampled_from([b"\n", b"\r\n"]))
+@given(st.lists(st.sampled_from(LINES), max_size=14), st.sampled_from([b"\n", b"\r\n"]))
 def test_no_text_is_invented_or_lost(lines, ending):
     """Every line of a text part is a line of the message, in its order."""
     raw = (TOP + b"\n".join(lines)).replace(b"\n", ending)
@@ -202,60 +172,33 @@ def test_no_text_is_invented_or_lost(lines, ending):
     assert all(line in rest for line in told)
 
 
-@pytest.mark.parametrize(
-    "body",
-    [b"--a" * 400_000, b"--a\n" * 300_000, b"\n--a" + b" " * 1_000_000, b"-" * 10**6],
-    ids=["one line", "many parts", "long line", "dashes"],
-)
-def test_hostile_boundaries_take_no_long_time(body):
+BOUNDARIES = (b"--a" * 400_000, b"--a\n" * 300_000, b"\n--a" + b" " * 1_000_000,
+              b"-" * 10**6)  # fmt: skip
+PARAMETERS = (" " * 2_000_000 + "x", "; a=b" * 100_000, "; a=" + "b" * 2_000_000 + '"',
+              ";" + " ;" * 80_000)  # fmt: skip
+HEADS = (b"a: b\n" * 200_000, b"a" * 4_000_000, b"a:\n" + b" x\n" * 500_000,
+         b":\n" * 200_000)  # fmt: skip
+
+
+@pytest.mark.parametrize("case", range(4))
+def test_hostile_messages_take_no_long_time(case):
+    """Boundaries, parameters and headers without an end."""
     with no_hang():
-        list(message_of(TOP + body).units())
+        list(message_of(TOP + BOUNDARIES[case]).units())
+        content_of("text/plain" + PARAMETERS[case])
+        message_of(HEADS[case])
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        "text/plain" + " " * 2_000_000 + "x",
-        "text/plain" + "; a=b" * 100_000,
-        "text/plain; a=" + "b" * 2_000_000 + '"',
-        "text/plain;" + " ;" * 80_000,
-    ],
-    ids=["blanks", "many", "long", "empty"],
-)
-def test_hostile_parameters_take_no_long_time(value):
-    with no_hang():
-        content_of(value)
-
-
-@pytest.mark.parametrize(
-    "head",
-    [
-        b"a: b\n" * 200_000,
-        b"a" * 4_000_000,
-        b"a:\n" + b" x\n" * 500_000,
-        b":\n" * 200_000,
-    ],
-    ids=["many", "no colon", "folded", "nameless"],
-)
-def test_hostile_headers_take_no_long_time(head):
-    with no_hang():
-        message_of(head)
-
-
-@pytest.mark.parametrize(
-    ("raw", "text"),
-    [
-        (b"Gr\xfc\xdfe", "Grüße"),  # too little to guess from
-        ("Привет, как дела".encode("koi8-r"), "Привет, как дела"),
-    ],
-)
-def test_a_header_without_charset_is_guessed_where_there_is_enough(raw, text):
-    assert header_text(raw.decode("ascii", "surrogateescape")) == text
+BYTES = (b"Gr\xfc\xdfe", "Привет, как дела".encode("koi8-r"))
 
 
 @pytest.mark.parametrize(
     ("raw", "read"),
     [
+        # without a charset it is guessed, where there is enough to guess from
+        (BYTES[0].decode("ascii", "surrogateescape"), "Grüße"),
+        (BYTES[1].decode("ascii", "surrogateescape"), "Привет, как дела"),
+        # a fold keeps its blank, but between two encoded words
         ("=?UTF-8?Q?Caf=C3=A9?=\n from the quay", "Café from the quay"),
         ("=?UTF-8?Q?Caf=C3=A9?=\r\n from the quay", "Café from the quay"),
         ("from the\n =?UTF-8?Q?caf=C3=A9?=", "from the café"),
@@ -264,8 +207,7 @@ def test_a_header_without_charset_is_guessed_where_there_is_enough(raw, text):
         ("=?us-ascii*en?Q?Caf?= =?iso-8859-1*fr?Q?=E9?=", "Café"),
     ],
 )
-def test_a_fold_keeps_its_blank(raw, read):
-    """But between two encoded words, where it only makes room for them."""
+def test_headers_are_decoded(raw, read):
     assert header_text(raw) == read
 
 
@@ -288,18 +230,6 @@ def test_encoded_subjects_are_read_as_the_library_reads_them(pieces, blanks):
     )
 
     assert header_text(raw) == " ".join(str(message["Subject"]).split())
-
-
-@pytest.mark.parametrize(
-    "written", ["@example.org", "<@example.org>", "Ana <@example.org>", "a@", "@"]
-)
-def test_half_an_address_is_nobody(written):
-    assert addresses([written]) == []
-    assert addresses([f"{written}, ben@example.org"])[-1:] == [("", "ben@example.org")]
-
-
-def test_an_encoded_name_with_half_an_address_is_nobody():
-    assert addresses(["=?UTF-8?Q?Ana?= @example.org"]) == []
 
 
 NAMES = st.text("abcü ", max_size=8).map(str.strip)
