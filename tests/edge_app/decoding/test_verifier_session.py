@@ -28,7 +28,7 @@ from decoding_core.messages import (
 from decoding_core.methods import available, build
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier, VerifierHere, role_of
-from edge_app.decoding.events import EventEmitter, Notice
+from edge_app.decoding.events import EventEmitter, Notice, Tally, emit_to
 from edge_app.decoding.loop import decode_loop
 from edge_app.decoding.on_device import EdgeBaseVerifier
 from edge_app.decoding.session import Patience, VerifierSession
@@ -43,7 +43,7 @@ from tests.edge_app.decoding.losing_server import (
 from tests.edge_app.decoding.test_loop import Writing
 from tests.fakes import HashEngine, seeds, verdict_on
 
-PRIVATE, PUBLIC, END = (11, 12, 13, 1, 2), (1, 2), 16
+PRIVATE, PUBLIC = (11, 12, 13, 1, 2), (1, 2)
 METHODS = [
     name
     for name in available()
@@ -58,40 +58,38 @@ class Run:
     settings: MethodSettings
     disturbances: dict = field(default_factory=dict)
     max_tokens: int = 40
-    ends: tuple = ()
-    context: int = 10_000
-    """Of the specialist."""
+    context: int = 10_000  # of the specialist
     server_context: int = 10_000
     seed: str = ""
     patience: Patience = field(default_factory=Patience)
-    may_go_offline: bool = True
     timing: int = 0
     """Chooses when an answer that is there has come, and for how long is drafted on
     until then: no clock decides, so that whatever fails fails again."""
-    account: Account | None = None
-    """Counts what leaves."""
+    account: Account | None = None  # counts what leaves
 
     def __post_init__(self):
         self.server = LosingServer(
             self.disturbances, self.seed, self.server_context, self.timing
         )
-        self.now = 0.0
-        self.stop, self.events = Hurried(), []
+        small = HashEngine("small" + self.seed, context=self.context)
+        self.write(small, HashEngine("base" + self.seed), PRIVATE)
+
+    def write(self, small, base, private, piece=lambda token: b"x", **named):
+        self.now, self.stop = 0.0, Hurried()
+        self.events, self.tally = [], Tally()
         verifier = CloudVerifier("http://x", "", lambda _: None, self.stop)
         verifier._connection = self.server
         method = build(self.settings)
         if self.settings.base == "edge" and method.needs_base:
-            verifier = EdgeBaseVerifier(verifier, HashEngine("base" + self.seed))
+            verifier = EdgeBaseVerifier(verifier, base)
         if self.account is not None:
             verifier = CountingVerifier(verifier, self.account)
             self.server.tell = verifier.hear
-        self.emitter = EventEmitter(self.events.append, lambda token: b"x")
-        request = OpenSession(PUBLIC, (), "fake", self.settings.terms())
+        self.emitter = EventEmitter(emit_to(self.events.append, self.tally.add), piece)
         session = VerifierSession(
             verifier,
-            request,
+            OpenSession(PUBLIC, (), "fake", self.settings.terms()),
             self.emitter.notice,
-            may_go_offline=self.may_go_offline,
             patience=self.patience,
             stop=self.stop,
             clock=lambda: self.now,
@@ -100,13 +98,13 @@ class Run:
         self.loop = decode_loop(
             self.settings,
             method,
-            HashEngine("small" + self.seed, context=self.context),
-            PRIVATE,
+            small,
+            private,
             session,
             self.emitter,
             max_tokens=self.max_tokens,
-            end_ids=self.ends,
             draws=self.account,
+            **named,
         )
         patience = random.Random(self.timing)
         self.loop._has_time = lambda: patience.random() < 0.7

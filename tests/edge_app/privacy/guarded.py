@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from decoding_core.messages import OpenSession
 from decoding_core.methods import build
-from decoding_core.settings import MethodSettings
-from edge_app.decoding.events import EventEmitter, HeldBack, Notice, Tally
-from edge_app.decoding.loop import decode_loop
-from edge_app.decoding.on_device import EdgeBaseVerifier, RememberedRows
-from edge_app.decoding.session import Patience, VerifierSession
-from edge_app.privacy.budget import Account, CountingVerifier, PrivacyLimits, PublicText
+from edge_app.decoding.events import HeldBack
+from edge_app.decoding.on_device import RememberedRows
+from edge_app.privacy.budget import Account, PrivacyLimits, PublicText
 from edge_app.privacy.guard.gate import _TYPED, FIRST_NAMES, LAST_NAMES, GuardGate
 from edge_app.privacy.guard.history import index_of
 from edge_app.privacy.guard.words import words_of
-from edge_app.transport.client import CloudVerifier
 from models.running.interface import Vocabulary
-from tests.edge_app.decoding.losing_server import Hurried, LosingServer
+from tests.edge_app.decoding.losing_server import LosingServer
+from tests.edge_app.decoding.test_verifier_session import Run
 from tests.fakes import HashEngine
 
 HISTORY = (
@@ -111,106 +107,65 @@ class Listening(LosingServer):
 
 
 @dataclass
-class GuardedRun:
+class GuardedRun(Run):
     """A text of the real loop, guard and client over a losing server."""
 
-    settings: MethodSettings
     draft: str = DRAFT
     history: tuple = HISTORY
     request: str = REQUEST
     secrets: tuple = SECRETS
-    disturbances: dict = field(default_factory=dict)
     guarded: bool = True
     mode: str = "placeholder"
     ask: object = None
-    agreeable: bool = False
-    """Whether the server's models find every token as likely."""
+    agreeable: bool = False  # whether the server's models find every token as likely
     private: tuple = (9, 9, 1, 2)
-    seed: str = ""
-    given: int = 0
-    """So many tokens of the draft stand there before it is written."""
-    limits: PrivacyLimits | None = None
-    """Of the account of the text; None: none is kept."""
+    given: int = 0  # how many tokens of the draft stand there before it is written
+    limits: PrivacyLimits | None = None  # of an account; None: none is kept
 
     def __post_init__(self):
         self.vocabulary = PieceVocabulary(*self.history, self.draft)
         size = self.vocabulary.size
         script = [*self.vocabulary.tokenize(self.draft), size - 1]
+        self.max_tokens = len(script) + 10
         self.server = Listening(self.disturbances)
-        spread = 0.0 if self.agreeable else 1.0
-        self.server.models = tuple(
-            HashEngine(name + self.seed, size, spread=spread)
-            for name in ("large", "base")
-        )
-        self.stop, self.events, self.now = Hurried(), [], 0.0
-        verifier = CloudVerifier("http://x", "", lambda _: None, self.stop)
-        verifier._connection = self.server
-        method = build(self.settings)
-        if self.settings.base == "edge" and method.needs_base:
-            base = HashEngine("base" + self.seed, size, spread=spread)
-            verifier = EdgeBaseVerifier(verifier, base)
-        self.gate = self.account = None
+
+        def model(name):
+            spread = 0.0 if self.agreeable else 1.0
+            return HashEngine(name + self.seed, size, spread=spread)
+
+        self.server.models = model("large"), model("base")
+        self.gate = None
         if self.guarded:
             index = index_of(self.history, self.request, own=self.history)
             self.gate = GuardGate(index, self.vocabulary, self.mode, self.ask)
         if self.limits is not None:
             self.account = Account(
                 self.settings.draw(),
-                RememberedRows(HashEngine("base" + self.seed, size, spread=spread)),
-                self.events.append,
+                RememberedRows(model("base")),
+                lambda event: self.events.append(event),
                 self.limits,
-                judges=method.decided_by == "device",
-                public=PublicText(self.gate, len(script) + 10),
+                judges=build(self.settings).decided_by == "device",
+                public=PublicText(self.gate, self.max_tokens),
             )
-            verifier = CountingVerifier(verifier, self.account)
-            self.server.tell = verifier.hear
-        self.tally = Tally()
-        self.emitter = EventEmitter(
-            lambda event: (self.events.append(event), self.tally.add(event)),
-            self.vocabulary.piece,
-        )
-        session = VerifierSession(
-            verifier,
-            OpenSession(PROMPT, (), "fake", self.settings.terms()),
-            self.emitter.notice,
-            patience=Patience(),
-            stop=self.stop,
-            clock=lambda: self.now,
-        )
-        session.open()
         liking = 20.0 if self.agreeable else 6.0
         self.writer = Writer(script, len(self.private), size, liking)
-        self.loop = decode_loop(
-            self.settings,
-            method,
+        self.write(
             self.writer,
+            model("base"),
             self.private,
-            session,
-            self.emitter,
-            max_tokens=len(script) + 10,
+            self.vocabulary.piece,
             end_ids=self.vocabulary.end_ids,
-            draws=self.account,
             gate=self.gate,
             given_ids=script[: self.given],
         )
-        for _ in self.loop.blocks():
-            self.now += 1.0
 
     @property
-    def tokens(self):
-        return [(token.id, token.origin) for token in self.emitter.tokens]
-
-    @property
-    def text(self):
+    def shown(self):
         return self.emitter.text()
 
     @property
     def held(self):
         return [event for event in self.events if isinstance(event, HeldBack)]
-
-    @property
-    def notices(self):
-        return [event.text for event in self.events if isinstance(event, Notice)]
 
     @property
     def public(self):

@@ -27,7 +27,7 @@ KEEPS_ALL = MethodSettings(method="steering", temperature=0.0, threshold=0.0)
 
 def test_the_person_reads_the_words_and_the_server_stand_ins():
     run = GuardedRun(KEEPS_ALL, agreeable=True)
-    assert run.text == DRAFT
+    assert run.shown == DRAFT
     assert run.public == (
         "Dear Ben, the keys are with Jamie Miller's son. Call +00 000 or go to 1 Main "
         "Street, and say that we .... All the best to you and yours, and to Jamie of "
@@ -53,7 +53,7 @@ def test_what_is_given_passes_the_gate_as_what_is_written_does(mode, apart):
     for given_ in range(1, length, apart):
         run = GuardedRun(KEEPS_ALL, agreeable=True, mode=mode, given=given_)
         assert not run.leaked()
-        assert whole.text.endswith(run.text)
+        assert whole.shown.endswith(run.shown)
         assert run.public.split()[:3] == ["Dear", "Ben,", "the"]
 
 
@@ -71,7 +71,7 @@ def leaking(count, seed, set_):
             secrets=(one.secret,),
             agreeable=True,
         )
-        assert run.text == one.draft
+        assert run.shown == one.draft
         if run.leaked():
             found.append((one.kind, one.secret, run.public))
     return found
@@ -97,7 +97,7 @@ def test_what_the_server_thinks_of_the_rest_is_all_that_matters():
         runs = [
             GuardedRun(chosen, agreeable=True, guarded=one) for one in (False, True)
         ]
-        assert runs[0].text == runs[1].text
+        assert runs[0].shown == runs[1].shown
 
 
 def test_off_means_off():
@@ -106,7 +106,7 @@ def test_off_means_off():
     plain = GuardedRun(chosen, guarded=False, draft="All the best to you and yours.")
     assert plain.loop._text.public == plain.loop._text.own
     guarded = GuardedRun(chosen, draft="All the best to you and yours.")
-    assert guarded.tokens == plain.tokens
+    assert guarded.text == plain.text
     assert not guarded.held
 
 
@@ -118,14 +118,14 @@ def test_the_person_is_asked_once_for_each_span():
         return held.kind == "phone"
 
     run = GuardedRun(KEEPS_ALL, agreeable=True, mode="ask", ask=ask)
-    assert run.text == DRAFT
+    assert run.shown == DRAFT
     assert "Call 0176 5512 334 or go to 1 Main Street" in run.public
     assert len(asked) == len(set(asked)) == 5
 
 
 def test_a_neutral_stand_in_does_not_tell_what_it_stands_for():
     run = GuardedRun(KEEPS_ALL, agreeable=True, mode="local")
-    assert run.text == DRAFT
+    assert run.shown == DRAFT
     assert {held.stand_in.strip(" 's") for held in run.held} == {"..."}
 
 
@@ -239,7 +239,7 @@ def test_names_without_blanks_do_not_leave(history, draft):
             secrets=("山本花子", "花子", "חנן"),
             agreeable=True,
         )
-        assert run.text == draft
+        assert run.shown == draft
         assert run.held
         assert not run.leaked()
 
@@ -273,7 +273,7 @@ def test_no_loss_lets_a_secret_out(
     quiet = GuardedRun(chosen, seed=str(seed))
     other = replace(chosen, draft_length=length, window=window)
     disturbed = GuardedRun(other, disturbances=spread(*losses, window), seed=str(seed))
-    assert disturbed.tokens == quiet.tokens
+    assert disturbed.text == quiet.text
     assert disturbed.public == quiet.public
     assert not quiet.leaked()
     assert not disturbed.leaked()

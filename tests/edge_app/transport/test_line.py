@@ -34,7 +34,6 @@ from decoding_core.verifier import role_of
 from edge_app.decoding.events import Notice, Sent
 from edge_app.decoding.session import VerifierSession
 from edge_app.transport import client
-from edge_app.transport import client as cloud
 from edge_app.transport.client import (
     CloudVerifier,
     Connection,
@@ -258,10 +257,33 @@ def verify(url, stop=None, emit=lambda _: None, number=0):
         verifier.close()
 
 
+LINE = {"_MOST_SOCKETS": 1000, "_MOST_STALE": 1000, "_BLOCK_SECONDS": 0.3}
+"""A block has so long over all its lines, however many answers to others come."""
+
+
+@pytest.mark.parametrize(
+    ("serve", "limits", "says"),
+    [
+        (drip_upgrade, {"_REQUEST_SECONDS": 0.3}, "takes too long"),
+        (open_then(drip_frame), {"_REST_SECONDS": 0.1}, "takes too long"),
+        (open_then(stale), LINE, "the server at"),
+        (open_then(break_off), LINE, "the server at"),
+        # The threads of the socket end with these, too.
+        (open_then(crumbs), {}, r"faulty|more than its answer|every"),
+        (open_then(no_frame), {}, "breaks every connection"),
+    ],
+)
+def test_every_wait_for_a_verdict_ends(serve, limits, says, monkeypatch):
+    for name, value in limits.items():
+        monkeypatch.setattr(client, name, value)
+    kind = CloudSlowError if limits else DecodingError
+    with Spiteful(serve) as server, pytest.raises(kind, match=says):
+        verify(server.url, number=1)
+
+
 @pytest.mark.parametrize("serve", [drip_head, drip_body, silent])
-def test_an_answer_has_so_long_as_a_whole(serve, monkeypatch):
+def test_an_answer_has_so_long_as_a_whole(serve):
     """A byte now and then starts no new wait."""
-    monkeypatch.setattr(client, "_REQUEST_SECONDS", 0.3)
     with Spiteful(serve) as server:
         connection = Connection(server.url, "", lambda _: None)
         with pytest.raises(CloudUnreachableError, match=r"takes too long|no answer"):
@@ -280,26 +302,6 @@ def test_a_verdict_has_so_long_as_a_whole(after, monkeypatch):
         assert server.connections == 1 + 2 + 1  # opened, asked twice, closed
 
 
-def test_the_rest_of_a_verdict_comes_soon(monkeypatch):
-    """A byte now and then is not waited for as long as a model is."""
-    monkeypatch.setattr(client, "_REST_SECONDS", 0.1)
-    with (
-        Spiteful(open_then(drip_frame)) as server,
-        pytest.raises(CloudSlowError, match="takes too long"),
-    ):
-        verify(server.url)
-
-
-@pytest.mark.parametrize("after", [stale, break_off])
-def test_a_block_has_so_long_over_all_its_lines(after, monkeypatch):
-    """However many answers to others come, or lines break, before it is too late."""
-    monkeypatch.setattr(cloud, "_BLOCK_SECONDS", 0.3)
-    monkeypatch.setattr(cloud, "_MOST_SOCKETS", 1000)
-    monkeypatch.setattr(cloud, "_MOST_STALE", 1000)
-    with Spiteful(open_then(after)) as server, pytest.raises(CloudSlowError):
-        verify(server.url, number=1)
-
-
 def test_the_person_is_told_what_is_waited_for(monkeypatch):
     """Once for a block."""
     monkeypatch.setattr(client, "_WORD_SECONDS", 0.1)
@@ -309,16 +311,6 @@ def test_the_person_is_told_what_is_waited_for(monkeypatch):
         verify(server.url, emit=told.append)
     (notice,) = (one.text for one in told if isinstance(one, Notice))
     assert notice.startswith(f"the server at {server.url} has not answered for")
-
-
-def test_a_stream_that_never_opens_is_too_slow(monkeypatch):
-    """At once, before anything was drafted."""
-    monkeypatch.setattr(client, "_REQUEST_SECONDS", 0.3)
-    with (
-        Spiteful(drip_upgrade) as server,
-        pytest.raises(CloudSlowError, match="takes too long"),
-    ):
-        verify(server.url)
 
 
 def test_a_server_that_does_not_read_is_too_slow():
@@ -357,15 +349,6 @@ def test_a_stream_that_is_slow_again_and_again_is_left(monkeypatch):
             verdict_on(verifier, DraftBlock(0, 1, 1, digest((3,)), (), (3,)))
         assert server.connections == 3
         verifier.close()
-
-
-def test_messages_without_bytes_end_a_block():
-    """And the threads of the socket end with it."""
-    with (
-        Spiteful(open_then(crumbs)) as server,
-        pytest.raises(DecodingError, match=r"faulty|more than its answer|every"),
-    ):
-        verify(server.url)
 
 
 def test_a_text_goes_on_alone_after_one_slow_block(monkeypatch):
@@ -562,15 +545,6 @@ def test_a_body_is_no_longer_than_an_answer_can_be(status):
         ):
             ask(connection)
         connection.close()
-
-
-def test_what_is_no_frame_breaks_the_socket_at_once():
-    """The library's reading thread would die of it, and the device wait a minute."""
-    with (
-        Spiteful(open_then(no_frame)) as server,
-        pytest.raises(CloudUnreachableError, match="breaks every connection"),
-    ):
-        verify(server.url)
 
 
 def test_a_message_is_no_longer_than_the_terms_allow():
