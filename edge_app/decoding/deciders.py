@@ -22,16 +22,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from decoding_core import residual
 from decoding_core.errors import ContextFullError, MessageError
 from decoding_core.messages import Candidates, Origin, Verdict
 from decoding_core.mixture import Probabilities
 from decoding_core.protocols import Engine, Method
-from decoding_core.residual import (
-    coupling_outcomes,
-    keep_probability,
-    rejection_outcomes,
-    residual_distribution,
-)
 from decoding_core.sampling import Draw, Floats, Use, likeliest
 from decoding_core.settings import START, Threshold
 from decoding_core.verifier import (
@@ -451,7 +446,7 @@ class DeviceDecides(ComparingDecider):
                 self._method.target(row.base, row) if self._reads_specialist else target
             ),
             draft.logits[kept],
-            coupling_outcomes if couples else rejection_outcomes,
+            residual.coupling_outcomes if couples else residual.rejection_outcomes,
             lambda: self._refusal(target, draft, row, kept),
         )
         return self._draws.decide(judged, [*self._text, *draft.token_ids[:kept]])
@@ -467,10 +462,10 @@ class DeviceDecides(ComparingDecider):
             return None if row.token_ids[index] == token else index
         wanted = self._draw.distribution(target)
         drawn_from = self._draw.distribution_of(draft.logits[kept])
-        stays = keep_probability(wanted, drawn_from, row, token)
+        stays = residual.keep_probability(wanted, drawn_from, row, token)
         if self._draw.noise.keeps(stays, position):
             return None
-        left = residual_distribution(wanted, drawn_from, row)
+        left = residual.residual_distribution(wanted, drawn_from, row)
         return self._draw.from_distribution(left, position)
 
 

@@ -17,13 +17,7 @@ from pathlib import Path
 from queue import Empty, Queue
 
 from base import python_child
-from decoding_core.errors import (
-    CloudBusyError,
-    CloudError,
-    CloudRefusedError,
-    CloudUnreachableError,
-    StoppedError,
-)
+from decoding_core import errors
 from edge_app.transport.client import Connection
 from models.running.machine import threads_beside
 from models.running.settings import EngineSettings
@@ -92,12 +86,12 @@ class ChildServer:
         deadline = time.monotonic() + _START_SECONDS
         while time.monotonic() < deadline:
             if stop and stop.is_set():
-                raise StoppedError("stopped while the server was loading")
+                raise errors.StoppedError("stopped while the server was loading")
             if self.ended:
                 raise self._failure()
             if self._ready():
                 return
-        raise CloudUnreachableError("the server on this machine did not start")
+        raise errors.CloudUnreachableError("the server on this machine did not start")
 
     @property
     def ended(self) -> bool:
@@ -130,20 +124,20 @@ class ChildServer:
             self._connection = Connection(self.url, self.token, lambda _: None)
         try:
             self._connection.request("ready", "GET", "/readyz")
-        except (CloudBusyError, CloudUnreachableError):
+        except (errors.CloudBusyError, errors.CloudUnreachableError):
             time.sleep(_POLL_SECONDS)
             return False
         self._connection.close()
         self._was_ready = True
         return True
 
-    def _failure(self) -> CloudError:
+    def _failure(self) -> errors.CloudError:
         self._process.wait()
         time.sleep(_POLL_SECONDS)  # the reader thread takes the last line
         last = self._complaints[-1].strip() if self._complaints else ""
         if last.startswith(_EXPLAINED):
-            return CloudRefusedError(last.removeprefix(_EXPLAINED))
-        return CloudUnreachableError(
+            return errors.CloudRefusedError(last.removeprefix(_EXPLAINED))
+        return errors.CloudUnreachableError(
             "the server on this machine ended while it was loading "
             f"(exit status {self._process.returncode})"
         )

@@ -39,6 +39,7 @@ from wsproto.events import Event, Message
 from wsproto.utilities import ProtocolError
 
 from base.bounded_http import LARGEST_HEAD, TOO_SLOW, BoundedBackend, Line
+from decoding_core import wire_json
 from decoding_core.errors import (
     CertificateError,
     CloudBusyError,
@@ -67,12 +68,6 @@ from decoding_core.messages import (
     Verdict,
 )
 from decoding_core.verifier import BlocksOut, VerifierRole, role_of
-from decoding_core.wire_json import (
-    VERSION_HEADER,
-    open_to_json,
-    opened_from_json,
-    which_to_update,
-)
 from edge_app.decoding.events import Emit, Notice, Received, Sent
 from edge_app.transport import Cadence, padded
 from models.running.interface import shown_token, token_list_id
@@ -534,7 +529,7 @@ def _refusal(response: httpx.Response, content: bytes) -> DecodingError:
         response.status_code,
         body if isinstance(body, dict) else {},
         response.headers.get("Retry-After"),
-        response.headers.get(VERSION_HEADER),
+        response.headers.get(wire_json.VERSION_HEADER),
     )
 
 
@@ -573,7 +568,7 @@ def error_of(
             return VocabularyRefusedError(f"the server at {url} refused: {detail}")
         case 400, "protocol-version":
             if number := re.fullmatch("[0-9]{1,3}", version or ""):
-                update = which_to_update(VERSION, int(number[0]))
+                update = wire_json.which_to_update(VERSION, int(number[0]))
                 return CloudRefusedError(f"{update} ({url})")
             return CloudRefusedError(
                 f"the server at {url} speaks another version of the protocol; update "
@@ -684,7 +679,7 @@ class CloudVerifier:
             ContextFullError: the text leaves no room in the server's models.
             StoppedError: the person stopped.
         """
-        role, body = role_of(request.terms), open_to_json(request)
+        role, body = role_of(request.terms), wire_json.open_to_json(request)
         frames = role.frames
         same = bool(self._session_id) and frames == self._frames
         if not same or self._connection.awaits_answers:
@@ -702,7 +697,7 @@ class CloudVerifier:
                 self._session_id = ""
                 self._connection.disconnect()
         answer = answer or self._ask_to_open("POST", _SESSIONS, body)
-        opened = opened_from_json(answer)
+        opened = wire_json.opened_from_json(answer)
         self._session_id = opened.session_id
         # Now, while the specialist reads its prompt. The first block tries again, and
         # says what is wrong.

@@ -6,18 +6,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 
+from edge_app.privacy.guard import names
 from edge_app.privacy.guard.formats import Kind, amounts_like, digits_of, spans_of
-from edge_app.privacy.guard.names import (
-    FULL_KOREAN,
-    HAN_WORD,
-    HIRAGANA,
-    KANA,
-    names_in,
-    parts_of,
-)
 from edge_app.privacy.guard.words import (
     ILL,
     OPENS,
@@ -67,12 +60,15 @@ def starts_sentence(text: str, at: int) -> bool:
     return _SENTENCE.search(text[max(0, at - 6) : at]) is not None
 
 
-def _rows(words: Sequence[str]) -> list[tuple[str, ...]]:
+Row = tuple[str, ...]
+
+
+def _rows(words: Sequence[str]) -> list[Row]:
     """Every `RUN` folded words in a row."""
     return list(zip(*(words[i:] for i in range(RUN)), strict=False))
 
 
-def _rows_of_one_sentence(text: str, words: Sequence[Word]) -> set[tuple[str, ...]]:
+def _rows_of_one_sentence(text: str, words: Sequence[Word]) -> set[Row]:
     """The rows of a text that no end of a sentence or line parts."""
     rows, first = set(), 0
     for at, word in enumerate(words):
@@ -83,42 +79,34 @@ def _rows_of_one_sentence(text: str, words: Sequence[Word]) -> set[tuple[str, ..
     return rows
 
 
-@dataclass(slots=True)
 class PrivateIndex:
-    """Literals, phrases and numbers of private texts that the request does not hold."""
+    """Literals, phrases and numbers of private texts that the request does not hold.
 
-    region: str = ""  # whose national telephone numbers are known
-    literals: dict[str, Kind] = field(default_factory=dict)
-    """Names, addresses, numbers and uncommon words, as their folded words joined."""
-    begun: set[str] = field(default_factory=set)  # all beginnings of literals
-    proper: dict[str, Kind] = field(default_factory=dict)
-    """Names that are common words too: looked for with a capital letter."""
-    told: dict[str, tuple[re.Pattern[str] | None, Kind]] = field(default_factory=dict)
-    """Common words that say an illness or open something, and behind what they are
-    looked for; None: anywhere."""
-    inner: dict[str, Kind] = field(default_factory=dict)
-    """Names that are looked for inside runs of letters, where no blank sets them
-    apart."""
-    inner_begun: set[str] = field(default_factory=set)
-    """All beginnings of these, and of shingles of such runs."""
-    longest_inner: int = 0  # letters of the longest of them
-    shingles: set[str] = field(default_factory=set)
-    """Every `SHINGLE` letters of uncommon words."""
-    digits: set[str] = field(default_factory=set)
-    """Every `LEAST_DIGITS` digits of numbers, and shorter numbers whole."""
-    words: set[str] = field(default_factory=set)  # all words
-    phrases: set[tuple[str, ...]] = field(default_factory=set)
-    """Every `RUN` words in a row."""
-    weak: set[tuple[str, ...]] = field(default_factory=set)
-    """Such rows as many writers use, or of two sentences: they tell something beside
-    others alone."""
-    usual: set[str] = field(default_factory=set)
-    """Words that the writer uses in several texts: each tells half as much."""
-    follow: dict[tuple[str, ...], set[str]] = field(default_factory=dict)
-    """Which words may follow the first ones of such a row."""
-    public: set[str] = field(default_factory=set)
-    """Words of the request, and stretches of it with their words joined."""
-    said: str = ""  # the same text, folded, as names are looked for inside it
+    A word is folded; a literal is its words joined; a row is `RUN` words in a row.
+    """
+
+    def __init__(self, region: str = "") -> None:
+        self.region = region  # whose national telephone numbers are known
+        self.literals: dict[str, Kind] = {}  # names, addresses, uncommon words
+        self.begun: set[str] = set()  # all beginnings of literals
+        self.proper: dict[str, Kind] = {}  # common words that are names if capital
+        self.told: dict[str, tuple[re.Pattern[str] | None, Kind]] = {}
+        """Common words that name an illness or open something, with the cue that must
+        stand before them; None: anywhere."""
+        self.inner: dict[str, Kind] = {}  # names inside runs of letters without blanks
+        self.inner_begun: set[str] = set()  # beginnings of these, and of their shingles
+        self.longest_inner = 0  # letters of the longest of them
+        self.shingles: set[str] = set()  # every `SHINGLE` letters of uncommon words
+        self.digits: set[str] = set()  # every `LEAST_DIGITS` digits; shorter numbers
+        self.words: set[str] = set()
+        self.phrases: set[Row] = set()
+        self.weak: set[Row] = (
+            set()
+        )  # of many writers, or of two sentences
+        self.usual: set[str] = set()  # of several texts: each tells half as much
+        self.follow: dict[Row, set[str]] = {}  # words behind the first ones of a row
+        self.public: set[str] = set()  # words and joined stretches of the request
+        self.said = ""  # the request, folded, for names inside it
 
     def is_public(self, joined: str) -> bool:
         """Whether the request holds these words, joined, or the person allowed them."""
@@ -155,7 +143,7 @@ class _Habits:
     """What a writer says again and again, as their own texts show it."""
 
     frames: frozenset[str]  # paragraphs that open or close a text
-    rows: frozenset[tuple[str, ...]]  # words in a row that stand in several texts
+    rows: frozenset[Row]  # words in a row that stand in several texts
     words: frozenset[str]  # words that stand in several texts
 
     @classmethod
@@ -164,9 +152,9 @@ class _Habits:
         of each other make one: a letter that was sent twice shows none."""
         own = list(dict.fromkeys(text.strip() for text in own))
         frames = {frame for text in own for frame in _frames(text)}
-        counts: Counter[tuple[str, ...]] = Counter()
-        often: set[tuple[str, ...]] = set()
-        bodies: list[set[tuple[str, ...]]] = []
+        counts: Counter[Row] = Counter()
+        often: set[Row] = set()
+        bodies: list[set[Row]] = []
         used: Counter[str] = Counter()
         for text in own:
             body = "\n\n".join(p for p in _paragraphs(text) if p not in frames)
@@ -183,7 +171,7 @@ class _Habits:
         usual = frozenset(word for word, count in used.items() if count >= _HABIT)
         return cls(frozenset(frames), frozenset(often), usual)
 
-    def rows_beside(self, text: str, words: Sequence[Word]) -> set[tuple[str, ...]]:
+    def rows_beside(self, text: str, words: Sequence[Word]) -> set[Row]:
         """The rows of a text in which no word is part of a habit."""
         spans, position = [], 0
         for paragraph in _paragraphs(text):
@@ -271,16 +259,16 @@ def index_of(
     index.usual.update(habits.words)
     for name in (*_signatures(texts), *_signed(own)):
         index.allow(name)
-    names = {word.folded for name, _ in correspondents for word in words_of(name)}
+    people = {word.folded for name, _ in correspondents for word in words_of(name)}
     for text in own:
-        index.public.update(_framing_words(text, names) - names)
-    rows: set[tuple[str, ...]] = set()
-    whole: set[tuple[str, ...]] = set()
+        index.public.update(_framing_words(text, people) - people)
+    rows: set[Row] = set()
+    whole: set[Row] = set()
     for text in texts:
         words = words_of(text)
         index.words.update(word.folded for word in words)
         _add_spans(index, text, asked)
-        for name in names_in(text):
+        for name in names.names_in(text):
             _add_inner(index, name, "person")
         _add_told(index, text)
         _add_words(index, text, words)
@@ -452,7 +440,7 @@ def _add_run(index: PrivateIndex, word: Word) -> None:
     not one that the writer uses again and again, or of endings and everyday words
     alone, as those in hiragana are."""
     run = word.folded
-    if run in index.usual or HIRAGANA.fullmatch(word.text):
+    if run in index.usual or names.HIRAGANA.fullmatch(word.text):
         return
     if len(run) >= LEAST_LETTERS:
         index.literals.setdefault(run, "word")
@@ -461,7 +449,8 @@ def _add_run(index: PrivateIndex, word: Word) -> None:
         if shingle not in index.said:
             index.shingles.add(shingle)
             index.inner_begun.update(shingle[:size] for size in range(1, SHINGLE))
-    for found in HAN_WORD.findall(word.text if KANA.search(word.text) else ""):
+    has_kana = names.KANA.search(word.text)
+    for found in names.HAN_WORD.findall(word.text if has_kana else ""):
         _add_inner(index, found, "word")
 
 
@@ -471,7 +460,7 @@ def _add_inner(index: PrivateIndex, name: str, kind: Kind) -> None:
     if len(joined) < 2 or joined in index.said:
         return
     # A Korean name of two syllables is a part of too many words.
-    if is_unspaced(joined) or FULL_KOREAN.match(name):
+    if is_unspaced(joined) or names.FULL_KOREAN.match(name):
         index.inner.setdefault(joined, kind)
     if not is_unspaced(joined):
         index.literals.setdefault(joined, kind)
@@ -500,7 +489,7 @@ def _add_person(index: PrivateIndex, name: str, address: str) -> None:
         index.literals.setdefault(joined, "person")
     for word in words_of(name):
         if not word.text.isascii():
-            for shown in parts_of(word.text):
+            for shown in names.parts_of(word.text):
                 _add_inner(index, shown, "person")
     _add_address(index, address)
 
