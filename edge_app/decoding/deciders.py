@@ -68,8 +68,7 @@ class Judged:
 
 
 class Draws:
-    """Draws drafts, redraws and decisions, `before` being all tokens of the text before
-    the place that is drawn for, drafted ones too."""
+    """Draws tokens; `before` is all text before the place, drafted tokens too."""
 
     binds = False  # whether a limit may change what is drawn from
 
@@ -82,8 +81,7 @@ class Draws:
     def draft(
         self, logits: Floats, before: Sequence[int], attempt: int, epoch: int
     ) -> int:
-        """A drafted token from the specialist's logits (V,); another attempt draws with
-        other noise. Raises what `Engine.evaluate` does."""
+        """A token from logits (V,), by the attempt's noise; raises as `evaluate`."""
         del epoch
         if self.shares_noise:
             return self.draw.coupled(self.draw.unnormalised(logits), len(before))
@@ -96,9 +94,8 @@ class Draws:
         row: Candidates,
         before: Sequence[int],
     ) -> int:
-        """The place in a row of the token after those that stay, from the target's
-        probabilities (K,); `without` gives them without the history, and is None if
-        they do not depend on it."""
+        """A place in a row, drawn from the target (K,); `without` gives that without
+        the history, and is None if it is the same."""
         del without, row
         return self.draw.from_probs(target, Use.REDRAW, len(before))
 
@@ -135,12 +132,9 @@ class Drafter:
         self.confidences: list[float] = []  # probability of each, at temperature 1
 
     def next(self, text_ids: Sequence[int], attempt: int = 0, epoch: int = 0) -> int:
-        """Draft one more token after the text and what is drafted; another attempt
-        draws with other noise.
+        """Draft one more token after the text and the draft, with the attempt's noise.
 
-        Raises:
-            StoppedError: the person stopped.
-            ContextFullError: there is no room for it; what was drafted stays.
+        Raises StoppedError, and ContextFullError if there is no room: the draft stays.
         """
         row = self.logits_at(text_ids, len(self.token_ids))
         before = [*text_ids, *self.token_ids]
@@ -154,8 +148,7 @@ class Drafter:
         return token
 
     def logits_at(self, text_ids: Sequence[int], index: int) -> Floats:
-        """Logits (V,) at drafted position `index`; the last may be after them all.
-        Without a draft, index 0 is what follows the text."""
+        """Logits (V,) at drafted position `index`, at most the one behind the draft."""
         if index < len(self.logits):
             return self.logits[index]
         if self._after is None:
@@ -196,10 +189,8 @@ class Drafter:
         rows: Sequence[Candidates | None],
         refused: int | None,
     ) -> list[Place]:
-        """What the models thought at each place of the tokens that settle next, from
-        the specialist's logits and the server's rows, where either is at hand. At the
-        last place `refused` was drafted, if it is not None. The choices have no
-        texts."""
+        """What the models thought at each place that settles next; at the last one
+        `refused` was drafted, if any. The choices have no texts yet."""
         places = []
         for index, (token, row) in enumerate(zip(token_ids, rows, strict=True)):
             known = index < len(self.logits)
@@ -248,8 +239,7 @@ class Drafter:
             self._after = None
 
     def settle(self, kept: int, *, replaced: bool) -> None:
-        """The first `kept` drafted tokens are text now; unless another token follows
-        them there, what is drafted behind them stays."""
+        """The first `kept` drafted tokens are text; `replaced` drops what follows."""
         if replaced:
             self.cut(kept)
             self._after = None
@@ -291,8 +281,7 @@ class Decider:
     def decide(
         self, draft: Draft, verdict: Verdict | None, text_ids: list[int], most: int
     ) -> Decision:
-        """What becomes of a draft after the text; after `most` of its tokens the text
-        is at its end."""
+        """What becomes of a draft after the text, which ends after `most` tokens."""
         raise NotImplementedError
 
 
@@ -329,11 +318,7 @@ class ComparingDecider(Decider):
     def decide(
         self, draft: Draft, verdict: Verdict | None, text_ids: list[int], most: int
     ) -> Decision:
-        """What becomes of a draft after the text.
-
-        Raises:
-            MessageError: the verdict names tokens that the specialist does not have.
-        """
+        """As above; raises MessageError for a verdict with unknown tokens."""
         assert verdict is not None
         self._text, self._bound = text_ids, None
         if verdict.rows:
@@ -367,16 +352,14 @@ class ComparingDecider(Decider):
         raise NotImplementedError
 
     def _specialist(self, kept: int) -> Floats | None:
-        """The specialist's logits (V,) after `kept` drafted tokens; None: no target
-        depends on them."""
+        """Logits (V,) after `kept` drafted tokens; None: no target depends on them."""
         if not self._reads_specialist:
             return None
         return self._drafter.logits_at(self._text, kept)
 
     def _compared(self, row: Candidates, kept: int) -> Floats:
-        """The specialist's log-probabilities (K,) of a row's tokens, but for a
-        constant, or zeros if no target depends on them. How much of the target the row
-        may lack is noted."""
+        """Log-probabilities (K,) of a row, but for a constant; zeros if unused. Notes
+        how much of the target the row may lack."""
         logits = self._specialist(kept)
         specialist: Floats = np.empty(0)
         if logits is not None:
@@ -470,8 +453,7 @@ class DeviceDecides(ComparingDecider):
 
 
 def likeliest_few(logits: Floats, count: int) -> list[int]:
-    """Places of the `count` largest of logits (V,), the largest first: a few passes for
-    the maximum take a twentieth of the time of a partition."""
+    """Places of the `count` largest of logits (V,), without a slow partition."""
     rest, found = logits.copy(), list[int]()
     for _ in range(min(count, len(rest))):
         found.append(int(rest.argmax()))

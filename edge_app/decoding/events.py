@@ -33,8 +33,7 @@ server refused every draft at one place."""
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token as the person reads it. Texts joined give the text: a character that
-    spans tokens stands in the last of them."""
+    """A token as read; a character that spans tokens stands in the last of them."""
 
     id: int
     text: str
@@ -78,8 +77,7 @@ class PublicPrompt:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What is written goes on from a text that stands: so many tokens of it, which
-    positions count too."""
+    """The text goes on from `count` tokens that stand, which positions count too."""
 
     count: int
     texts: tuple[tuple[int, str], ...] = ()  # ids and texts of those tokens
@@ -148,16 +146,15 @@ class Verified:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """Tokens that will not change any more; those of a block of thoughts are left
-    out."""
+    """Tokens that will not change any more, without those of thoughts."""
 
     tokens: tuple[Token, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A token that could stand at a place of the text, and how likely each model
-    thought it, at the temperature of the text and before top-p; None: not known."""
+    """A token that could stand at a place, with each model's probability at the text's
+    temperature, before top-p; None: unknown."""
 
     id: int
     text: str
@@ -176,8 +173,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Alternatives:
-    """What the models thought of the tokens that settled last. It was there anyway:
-    nothing is asked, and nothing sent, for its sake."""
+    """What the models thought of the tokens that settled last, at no extra cost."""
 
     position: int  # how many settled tokens stand before the first place
     places: tuple[Place, ...]
@@ -185,8 +181,7 @@ class Alternatives:
 
 @dataclass(frozen=True, slots=True)
 class HeldBack:
-    """Tokens were kept from the server: no verifier read them, and it goes on behind
-    what stands in their place."""
+    """Tokens were kept from the server, which reads a stand-in in their place."""
 
     kind: str  # such as `person` or `phone`
     reason: str
@@ -205,8 +200,8 @@ class StandsIn:
 
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """What the messages of this text so far have in common with the letters that were
-    read for it, beyond the request, greetings and sign-offs."""
+    """What the messages of a text so far share with the letters that were read for it,
+    beyond the request, greetings and sign-offs."""
 
     stock: tuple[str, ...]  # runs of words that tell little
     facts: tuple[str, ...]  # names, numbers and runs of words that the guard finds
@@ -346,9 +341,8 @@ class ThoughtRemover:
 
 
 class TextDecoder:
-    """Decodes pieces of UTF-8; a character that spans tokens belongs to the last. A
-    block of thoughts that a text begins with is none of it, nor is the blank of a
-    first word where tokens hold the blanks before words."""
+    """Decodes pieces of UTF-8, without a block of thoughts at the beginning, nor the
+    blank of a first word in vocabularies whose tokens hold it."""
 
     def __init__(self, piece: Callable[[int], bytes], *, blank: bool = False) -> None:
         self._piece = piece

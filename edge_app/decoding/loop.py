@@ -141,8 +141,8 @@ class DecodeLoop:
         end_ids: Collection[int],
         stop: threading.Event,
     ) -> None:
-        """Prepare to write; the session has been opened. While no verifier answers,
-        `alone` decides on blocks of `length_alone` tokens."""
+        """Prepare to write; while no verifier answers, `alone` decides on blocks of
+        `length_alone` tokens."""
         self._drafter = drafter
         self._session = session
         self._decider = decider
@@ -184,8 +184,7 @@ class DecodeLoop:
                 return
 
     def _round(self) -> TokenBlock:
-        """Draft and send, take the verdict on the oldest block, accept what stays of
-        it, redraw the token after it."""
+        """Draft and send, take a verdict, accept what stays, redraw the next."""
         text, drafter = self._text, self._drafter
         if not (self._out or text.held):
             text.pass_settled()
@@ -228,8 +227,7 @@ class DecodeLoop:
         )
 
     def _verified(self) -> tuple[_Sent | HeldStretch, Verdict | None]:
-        """Draft on and send; the oldest block and its verdict. None: no verifier reads
-        it, as it is held, or as nobody answers and the device writes on alone."""
+        """The oldest block and its verdict; None: held, or no verifier answers."""
         while True:
             while not self._text.held_is_next and self._draft_block():
                 pass
@@ -253,8 +251,8 @@ class DecodeLoop:
         self._lengths.verified(block.length, kept, models, waited, confidences)
 
     def _draft_block(self) -> bool:
-        """Draft until a block is long enough and clear, and send it or have it held.
-        False: the window is full, the text cannot go on, or a verdict is there."""
+        """Draft until a block can be sent or held. False: the window is full, the text
+        cannot go on, or a verdict is there."""
         text, drafter, lengths = self._text, self._drafter, self._lengths
         alone = self._session.alone
         decider, window = (self._alone, 1) if alone else (self._decider, lengths.window)
@@ -338,8 +336,8 @@ class DecodeLoop:
         self._out.append(sent)
 
     def _shorten(self) -> None:
-        """Send half of the oldest block again, as the verifier has no room for all of
-        it; raises ContextFullError if it has none."""
+        """Send half of the oldest block again, for want of room; raises
+        ContextFullError if it was one token."""
         fewer = self._out[0].length // 2
         if not fewer:
             raise ContextFullError("the text no longer fits into the server's model")
@@ -428,16 +426,15 @@ class Passage:
         return [token for one in held for token in one.piece.stand_in]
 
     def settle(self, token_ids: Sequence[int], *, leaves: int, replaced: bool) -> None:
-        """Append tokens to the text, of which the first `leaves` have been sent; with
-        `replaced`, nothing that was drafted behind them counts any more."""
+        """Append tokens, the first `leaves` of which were sent; `replaced` voids what
+        is held behind them."""
         self.own.extend(token_ids)
         self._publish(leaves)
         if replaced:
             self.held.clear()
 
     def settle_held(self, token_ids: Sequence[int]) -> int:
-        """Settle the next held stretch, as it was drafted; the length of its
-        stand-in."""
+        """Settle the next held stretch as drafted; the length of its stand-in."""
         piece = self.held.popleft().piece
         self.own.extend(token_ids)
         self._pass(piece)

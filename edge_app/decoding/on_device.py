@@ -37,8 +37,8 @@ from decoding_core.verifier import (
 def verifier_of(
     role: VerifierRole, connect: Callable[[], Verifier], base: Callable[[], Engine]
 ) -> Verifier:
-    """The verifier of a text: what `connect` gives where a generalist takes part, with
-    the base that `base` loads where the method needs one on this device."""
+    """The verifier of a text: what `connect` gives if a generalist takes part, with
+    the base that `base` loads if the method needs one on this device."""
     needs_base = role.method.needs_base
     if role.uses_generalist:
         verifier = connect()
@@ -68,12 +68,8 @@ class OfflineVerifier(VerifierHere):
 
 
 class BaseAloneVerifier(VerifierHere):
-    """The base on this device as the only verifier; no server takes part.
-
-    For methods that do not use the generalist: it gives the base's opinion of every
-    token, also in the generalist's place, and the device decides. Every row is the
-    whole vocabulary, so nothing is cut.
-    """
+    """The base on this device as the only verifier, for methods without a generalist:
+    each row is its opinion of the whole vocabulary, and the device decides."""
 
     local = False
 
@@ -140,14 +136,9 @@ class EdgeBaseVerifier:
         self._out.add(block)
 
     def collect(self) -> Verdict:
-        """The verdict from the answer of the verifier inside and the base's logits; the
-        base reads while that answer is on its way.
-
-        Raises:
-            MessageError: the answer lacks a drafted token, or names tokens that this
-                device does not have.
-            DecodingError: what the verifier inside raises.
-        """
+        """The verdict from the inner answer and the base's logits, read meanwhile;
+        raises MessageError if the answer lacks a drafted token or names unknown
+        ones."""
         if self._role is None or not self._out:
             raise MessageError("collect was called before submit")
         block = self._out.popleft()
@@ -190,8 +181,7 @@ _KEPT = 96  # rows remembered: more than a window of the longest drafts
 
 
 class RememberedRows:
-    """An `Engine` that computes no row of logits a second time while it is asked about
-    one text: what follows the same tokens is the same."""
+    """An `Engine` that computes no row of logits of one text a second time."""
 
     def __init__(self, inner: Engine) -> None:
         self._inner = inner
@@ -210,8 +200,7 @@ class RememberedRows:
         return self._inner.vocabulary_id
 
     def evaluate(self, token_ids: Sequence[int], rows: int = 1) -> Floats:
-        """Logits (rows, V), computed where they are not remembered; raises what the
-        engine inside raises."""
+        """Logits (rows, V), computed if absent; raises as the engine inside."""
         wanted = [*self.tokens, *token_ids]
         same, end = common_prefix(self._read, wanted), len(wanted)
         if same < end:  # it is another text from there on, or a longer one

@@ -85,8 +85,7 @@ class History:
         return cls(entries, texts.get)
 
     def search(self, query: str, **wanted: Any) -> list[Passage]:
-        """Texts that share words with the query, best first; `wanted` are the fields of
-        `Wanted`."""
+        """Texts that share words with the query, best first; `wanted`: see `Wanted`."""
         wish = Wanted(**{"limit": PASSAGES, **wanted})
         return self._passages(self._index.search(tokens(query), wish))
 
@@ -123,8 +122,7 @@ class History:
 
 
 def opened(text: str) -> tuple[str, str]:
-    """The first words of a text, which stand in for a request that nobody kept, and
-    the rest, from the space on; no rest where the text is hardly longer."""
+    """The first words of a text, as its request, and the rest if it is longer."""
     match = _OPENING.match(text)
     if match is None:
         return text.strip(), ""
@@ -270,12 +268,8 @@ def _word(row: Row, key: str, where: str, *, needed: bool = False) -> str:
 
 
 def held_out(store: Store, count: int, group: str = YOURS) -> list[Case]:
-    """A case for each of the last `count` own texts of each kind; their histories are
-    the texts before them.
-
-    Raises:
-        CasesError: there are too few texts.
-    """
+    """A case for each of the last `count` own texts of each kind, with the texts before
+    it as history; raises CasesError if there are too few."""
     # Texts without a date may be of any time and are left out, unless none has a date:
     # then the order of import counts.
     entries = store.entries()
@@ -308,8 +302,7 @@ def held_out(store: Store, count: int, group: str = YOURS) -> list[Case]:
 
 
 def earlier(before: Sequence[Entry], entry: Entry) -> list[Entry]:
-    """Those of the texts `before` that were surely written before `entry` and do not
-    hold most of it already."""
+    """The texts surely written before `entry` that do not hold most of it already."""
     runs = shingles(entry.terms)
     return [
         other
@@ -327,8 +320,8 @@ def case_of(
     rating: float | None,
     others: Callable[[], Sequence[Entry]],
 ) -> Case | None:
-    """A stored text as it would have been asked for, with `others` as its history; None
-    where nothing of it is left to be predicted."""
+    """A stored text as it would have been asked for; None if nothing is left to
+    predict."""
     passage = store.passage(entry.id)
     if passage is None:
         return None

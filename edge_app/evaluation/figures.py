@@ -35,8 +35,7 @@ class Estimate:
 
 
 class Resamples:
-    """The same draws for every figure of the same n texts, so that differences are
-    paired."""
+    """The same draws for every figure of the same n texts: differences are paired."""
 
     def __init__(self, users: Sequence[Hashable], seed: int) -> None:
         """`users` (n,) says whose each text is."""
@@ -73,8 +72,7 @@ class Change:
 
     @property
     def verdict(self) -> str:
-        """Whether the first is better: `yes`, `no`, or `unclear` if the interval holds
-        zero, or comes from too few."""
+        """`yes`, `no`, or `unclear`: zero lies within, or texts are too few."""
         low, high = self.relative.low, self.relative.high
         if self.units < FEWEST_UNITS or low is None or high is None:
             return "unclear"
@@ -139,8 +137,7 @@ class Group:
 
 
 def summarise(texts: Sequence[Measured], how: Measuring, seed: int = 0) -> list[Group]:
-    """A group for each set and genre, in the order in which they came; then one of all
-    texts, if there are several."""
+    """A group for each set and genre, in their order, then one of all if several."""
     names = list(dict.fromkeys((one.case.group, one.case.genre) for one in texts))
     members = {
         name: [t for t in texts if (t.case.group, t.case.genre) == name]
@@ -264,8 +261,7 @@ def tune(
 
 
 def _threshold(points: Sequence[Point], now: float) -> float:
-    """The cheapest that clearly saves enough; else the one that keeps most of those
-    that clearly keep more and cost little."""
+    """The cheapest that clearly saves enough, else the fastest that costs little."""
 
     def costs_at_most(point: Point, share: float) -> bool:
         high = point.change.relative.high
@@ -319,12 +315,10 @@ def check_pair(
     stop: threading.Event,
     progress: Callable[[int, int], None],
 ) -> PairCheck:
-    """Measure the speeds, then as many of the texts as the time allows, of all kinds in
-    turn. `pair` was loaded with `stop`, which is set when the time is over; `how` names
-    one strength and one threshold; `progress` gets the seconds spent and allowed.
+    """Measure speeds, then as many texts as the time allows, of all kinds in turn.
 
-    Raises:
-        StoppedError: the person stopped before the speeds were known.
+    `pair` was loaded with `stop`, which is set when the time is over; `progress` gets
+    seconds spent and allowed. Raises StoppedError before the speeds are known.
     """
     began = time.monotonic()
     small, large = pair.speeds()

@@ -53,9 +53,8 @@ class Opinions:
     place by the stochastic rule, a row per threshold."""
 
     def emitted(self, thresholds: Sequence[float]) -> Floats:
-        """Costs (N, K, T) under what steering emits at a drafted place, by strength and
-        threshold: the mixture S * min(1, (L/B) / threshold) + (1 - kept) * T of the
-        stochastic rule."""
+        """Costs (N, K, T) of what steering emits at a drafted place by the stochastic
+        rule: S * min(1, (L/B) / threshold) + (1 - kept) * T."""
         log_ratio = self.base - self.generalist  # costs: log L - log B of the token
         costs = []
         for threshold, kept in zip(thresholds, self.kept, strict=True):
@@ -81,8 +80,7 @@ class Readers:
     def logits(
         self, token_ids: Sequence[int], rows: int
     ) -> Iterator[tuple[Floats, Floats, Floats]]:
-        """Logits (up to `rows`, V) of specialist, generalist and base, chunk by
-        chunk: each row is what each thinks of the next of `token_ids`."""
+        """Logits (up to `rows`, V) of the next tokens: specialist, generalist, base."""
         return zip(
             _rows(self.specialist, self.private_ids, token_ids, rows),
             _rows(self.generalist, self.public_ids, token_ids, rows),
@@ -98,13 +96,8 @@ def read(
     thresholds: Sequence[float],
     rows: int | None = None,
 ) -> Opinions:
-    """What the engines think of `token_ids` (T,) after their prompts.
-
-    Raises:
-        ContextFullError: prompt and text do not fit.
-        StoppedError: the person stopped.
-        EngineError: a model gave something that is no probability.
-    """
+    """What the engines think of `token_ids` (T,) after their prompts; raises
+    ContextFullError, StoppedError, and EngineError for what is no probability."""
     parts, start = [], 0
     for logits in readers.logits(token_ids, rows or _MOST_ROWS):
         specialist, generalist, base = (
@@ -135,8 +128,7 @@ def read(
 def _rows(
     engine: Engine, prompt_ids: Sequence[int], token_ids: Sequence[int], rows: int
 ) -> Iterator[Floats]:
-    """Logits (up to `rows`, V) of each next of `token_ids`, in chunks of bounded
-    size that are alike for engines of one vocabulary."""
+    """Logits (up to `rows`, V) of each next of `token_ids`, in bounded chunks."""
     engine.rollback(0)
     first = engine.evaluate(prompt_ids, 1)
     yield first
@@ -162,8 +154,8 @@ class Speed:
 
 
 def speed_of(engine: SlotEngine) -> Speed:
-    """Measure an engine, with the threads that it is fastest with; afterwards it has
-    forgotten all that it had read. Raises StoppedError where a person stopped it."""
+    """The speed of an engine with its fastest number of threads; it forgets what it
+    had read. Raises StoppedError."""
     engine.rollback(0)
     fit_threads(engine.slots, 1)
     size, room = engine.slots.vocabulary_size, engine.slots.context_length
@@ -236,12 +228,9 @@ class Pair:
         reranker: Reranker | None = None,
         adapter: PersonalAdapter | None = None,
     ) -> None:
-        """Load the models; `stop` aborts a reading from a signal or another thread. The
-        specialist wears the adapter, the base none.
+        """Load the models; `stop` aborts a reading. The specialist wears the adapter.
 
-        Raises:
-            ModelError: one cannot be used.
-            VocabularyMismatchError: they do not fit together.
+        Raises ModelError, and VocabularyMismatchError if they do not fit together.
         """
         self._stop = stop or threading.Event()
         with ExitStack() as opened:
@@ -260,12 +249,7 @@ class Pair:
         self._context = RetrievalContext(Profiler(write, str(specialist)), reranker)
 
     def measure(self, case: Case, how: Measuring) -> Measured:
-        """What the text of `case` costs.
-
-        Raises:
-            ContextFullError: the request and its notes leave no room for the text.
-            StoppedError: the person stopped.
-        """
+        """What the text of `case` costs; raises ContextFullError and StoppedError."""
         vocabulary = self._small.vocabulary
         beginning = vocabulary.tokenize(case.beginning)
         text = vocabulary.tokenize(case.text)
@@ -312,8 +296,7 @@ class Pair:
         )
 
     def speeds(self) -> tuple[Speed, Speed]:
-        """How fast the small and the large model are on this machine, measured for some
-        seconds each. Raises StoppedError where the person stopped."""
+        """The speeds of the small and the large model here; raises StoppedError."""
         return speed_of(self._specialist), speed_of(self._generalist)
 
     def close(self) -> None:

@@ -166,8 +166,8 @@ def _change(change: Change) -> str:
 
 
 def curve_table(curve: Curve, width: int, full: str, style: Style) -> str:
-    """A row per value of a setting. The bar is how far above the best it lies, or the
-    share of drafts kept, if there is room for bars."""
+    """A row per value, with a bar if there is room: nats above the best, or the share
+    kept."""
     rows = [[curve.name, "nats per byte", "change in %", "better"]]
     title, shares = "above the best", []
     lowest = curve.at(curve.best).nats.value

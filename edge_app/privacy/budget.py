@@ -136,8 +136,7 @@ class PublicText:
         return public + self._own[begin:length]
 
     def places(self, text_ids: Sequence[int]) -> list[int | None]:
-        """For each token that the verifier reads its place in the text; None: it stands
-        in for others."""
+        """For each public token its place in the text; None: a stand-in."""
         self._look(text_ids)
         begin, places = 0, list[int | None]()
         for end, read, held in self._read:
@@ -162,9 +161,8 @@ class PublicText:
         self._left = max(self._left, begin)
 
     def _look(self, text_ids: Sequence[int]) -> None:
-        """See what has become of the stretches; those that are known from the last call
-        are not looked at again, but for those of which that hung on tokens behind them
-        that are others now."""
+        """Ask the gate about what is new, and again about stretches whose end hung on
+        tokens that are others now."""
         same = common_prefix(self._own, text_ids)
         self._left = min(self._left, same)
         anew = same < len(self._own)
@@ -193,8 +191,7 @@ class PublicText:
 
 @dataclass(slots=True)
 class _Entry:
-    """A draw for some place of the text as the person reads it, or the decision on the
-    draft there."""
+    """A draw for a place of the person's text, or the decision on the draft there."""
 
     place: int
     read: Sequence[int] = ()  # the public text before it, as it was clear then
@@ -210,7 +207,7 @@ class _Entry:
 
 
 class Account(Draws):
-    """The account of one text: the `Draws` of its loop, which reckons what each draw
+    """The account of one text: the `Draws` of its loop, which counts what each draw
     tells, and draws from something else if a limit asks for it."""
 
     def __init__(
@@ -268,8 +265,7 @@ class Account(Draws):
     def draft(
         self, logits: Floats, before: Sequence[int], attempt: int, epoch: int
     ) -> int:
-        """A drafted token; another epoch, too, draws with other noise from what a limit
-        asks for."""
+        """A drafted token; from a bounded mixture each epoch has noise of its own."""
         other = self._to_draft_from(logits, before, epoch)
         if other is None:
             token = super().draft(logits, before, attempt, epoch)
@@ -312,8 +308,8 @@ class Account(Draws):
     def _to_draft_from(
         self, logits: Floats, text_ids: Sequence[int], epoch: int
     ) -> Floats | None:
-        """Probabilities (V,) in place of the specialist's; None: draw from those.
-        Without a limit the base is asked when the token has left."""
+        """Probabilities (V,) to draw from; None: the specialist's. Without a limit the
+        base is asked once the token has left."""
         public = self._public(text_ids)
         self._own = list(text_ids)
         asked = self._asked = _Entry(len(text_ids), public, epoch)
@@ -340,8 +336,7 @@ class Account(Draws):
         without: Callable[[], Floats] | None,
         text_ids: Sequence[int],
     ) -> Floats | None:
-        """Probabilities (K,) in place of the target's. A target that does not depend on
-        the history tells nothing."""
+        """Probabilities (K,) to draw from instead; None: the target's."""
         self._own = list(text_ids)
         self._asked = _Entry(len(text_ids), self._public(text_ids))
         if without is None:
@@ -351,8 +346,7 @@ class Account(Draws):
         )
 
     def _to_decide_from(self, judged: Judged, text_ids: Sequence[int]) -> Floats | None:
-        """Probabilities (1 + K,) of the outcomes, which depend on what the draft was
-        really drawn from."""
+        """Probabilities (1 + K,) of the outcomes, by what the draft was drawn from."""
         place = len(text_ids)
         draft = self._draws.get(place)
         # What is drafted behind it is there yet.
@@ -413,8 +407,7 @@ class Account(Draws):
         self._prompt = list(prompt_ids)
 
     def before_leaving(self, position: int, token_ids: Sequence[int]) -> None:
-        """These tokens of the public text are about to leave, from `position` on: what
-        is known of what they tell is noted now, so that nothing ever leaves unnoted."""
+        """Note what these public tokens tell, as far as known, before they leave."""
         self._text[position:] = token_ids
         fresh = [draw for _, draw in self._fresh(position, token_ids)]
         self._add_today(self._decided + sum(draw.nats or 0.0 for draw in fresh))
@@ -467,8 +460,7 @@ class Account(Draws):
     def _fresh(
         self, position: int, token_ids: Sequence[int]
     ) -> list[tuple[int, _Entry]]:
-        """The draws of these tokens that have not left so far, each with its place in
-        what the server reads."""
+        """The draws of these public tokens that have not left, and their places."""
         found = []
         for place, own, token in self._stretch(position, token_ids):
             draw = None if own is None else self._draws.get(own)
@@ -479,9 +471,8 @@ class Account(Draws):
     def _stretch(
         self, position: int, token_ids: Sequence[int]
     ) -> Iterator[tuple[int, int | None, int]]:
-        """Of each of these tokens of what the server reads: its place there, its place
-        in the text as the person reads it, and the token. One that stands in for others
-        has no place in that text."""
+        """For each of these public tokens its place, its place in the person's text
+        (None: a stand-in), and the token."""
         places = self._public.places(self._own)[position:]
         missing = len(token_ids) - len(places)
         for at, own in enumerate([*places, *[None] * missing][: len(token_ids)]):
@@ -493,8 +484,7 @@ class Account(Draws):
             self._today = self._note(nats)
 
     def _ask_base(self, draws: Sequence[tuple[int, _Entry]]) -> None:
-        """Reckon what these draws, each at its place of what the server reads, tell, in
-        a few passes of the base."""
+        """Count what these draws, at their public places, tell, in a few passes."""
         left = list(draws)
         while left:
             first = left[0][0]
@@ -516,8 +506,7 @@ class Account(Draws):
     def _reference(
         self, logits: Floats, before: Sequence[int], drawn: int = -1
     ) -> Reference:
-        """What the base would have drawn from behind `before`. What was `drawn` could
-        be, though the server reads something else before it."""
+        """What the base would have drawn from; `drawn` is always possible."""
         logits = logits.copy()
         if self._never is not None:
             never = np.asarray(self._never(before), np.intp)
@@ -525,17 +514,16 @@ class Account(Draws):
         return reference_of(self._draw, logits)
 
     def _bounded(self, own: Floats, base: Floats) -> Floats | None:
-        """What to draw with, of the probabilities with and without the history, which
-        are noted; None: the first, as they are."""
+        """Probabilities to draw from, of those with and without the history; None: the
+        first as they are."""
         asked, weight = self._asked, self._weight(own, base)
         asked.base, asked.mixed = base, weight < 1.0
         asked.own = mixed(own, base, weight) if asked.mixed else own
         return asked.own if asked.mixed else None
 
     def _weight(self, own: Floats, base: Floats, *, all_there: bool = True) -> float:
-        """The weight of the history in the draw that is asked about, from probabilities
-        with and without it; of others than those, `all_there` is false, only the latter
-        are not 0."""
+        """The weight of the history in the draw asked about; if not `all_there`, only
+        `base` is above 0 elsewhere."""
         limits = self._limits
         if not limits.binds:
             return 1.0

@@ -79,12 +79,10 @@ class Ledger:
     def __init__(
         self, path: Path, store: Path | None = None, keep_days: float = 0.0
     ) -> None:
-        """Open the ledger that belongs to a store, by default the one beside it, after
-        lines older than `keep_days` are dropped; 0: none are.
+        """Open the ledger of a store, by default the one beside it, without lines older
+        than `keep_days`; 0 keeps all.
 
-        Raises:
-            OSError: it is no file of the owner's.
-            StoreLockedError: the store is encrypted and its key is not to be had.
+        Raises OSError if it is no file of the owner's, StoreLockedError without a key.
         """
         key = key_of(store or _store_beside(path))
         if keep_days > 0.0:
@@ -95,11 +93,7 @@ class Ledger:
         self._left = False  # whether anything left since it was opened
 
     def add(self, event: Event) -> None:
-        """Keep the event if it tells of what was sent.
-
-        Raises:
-            OSError: the disk refuses the line, and something left.
-        """
+        """Keep an event of what was sent; raises OSError if something left."""
         name = type(event).__name__
         if isinstance(event, KEPT):
             line = to_json(event)
@@ -130,19 +124,15 @@ class Ledger:
 
 
 def check_room(path: Path) -> None:
-    """Raises CloudUnreachableError if the disk has no room to note what a text sends:
-    then nothing may leave."""
+    """Raises CloudUnreachableError if the disk has no room to note what is sent."""
     with suppress(FileNotFoundError):
         if shutil.disk_usage(path.parent).free < _ROOM:
             raise CloudUnreachableError("the disk is full: what leaves cannot be noted")
 
 
 def read_ledger(path: Path, store: Path | None = None) -> Iterator[Entry]:
-    """All sendings, oldest first; a line broken by a crash is passed over.
-
-    Raises:
-        StoreLockedError: lines are sealed and the key of the store is not to be had.
-    """
+    """All sendings, oldest first, broken lines skipped; raises StoreLockedError if they
+    are sealed and the key is missing."""
     for number, body in read_lines(path, store):
         if (entry := entry_of(body, number)) is not None:
             yield entry
@@ -176,12 +166,8 @@ def entry_of(body: Body, line: int = -1) -> Entry | None:
 
 
 def redact(path: Path, lines: set[int], store: Path | None = None) -> int:
-    """Take out what the sendings in these lines said; time, address and size stay. How
-    many there were.
-
-    Raises:
-        StoreBusyError: another program writes a text at this moment.
-    """
+    """Take out what the sendings in these lines said, but time, address and size; their
+    number. Raises StoreBusyError while a text is written."""
 
     def change(number: int, body: Body) -> Body:
         if number not in lines:
@@ -199,8 +185,7 @@ def reseal(path: Path, old: str | None, new: str | None) -> None:
 
 
 def _prune(path: Path, before: float, key: str | None) -> None:
-    """Drop the lines of events before a time; the rest of an event without one goes
-    with the last that had one. Raises StoreBusyError."""
+    """Drop lines before a time; one without a time goes with the last that had one."""
     _, _, first = next(_lines(path, lambda: key or ""), (0, "", None))
     if first is None or _time_of(first, before) >= before:
         return
@@ -247,8 +232,8 @@ def _rewrite(
 def _lines(
     path: Path, key: Callable[[], str]
 ) -> Iterator[tuple[int, str, Body | None]]:
-    """Each line with its number and what it tells, None where that cannot be read; the
-    key is asked for once a line is sealed."""
+    """Each line with its number and content, None if unreadable; the key is asked for
+    once a line is sealed."""
     if not path.exists():
         return
     seal: Seal | None = None
@@ -278,8 +263,7 @@ def _last_line(path: Path) -> str:
 
 
 def _open_shared(path: Path) -> IO[str]:
-    """The ledger, to be appended to; while it is open, nobody puts another in its
-    place."""
+    """The ledger, to be appended to; while it is open, nobody replaces it."""
     while True:
         file = open_to_append(path)
         lock(file, shared=True, wait=True)
@@ -317,9 +301,7 @@ def spent_path(ledger: Path) -> Path:
 def read_spent(path: Path, store: Path | None = None) -> Days:
     """All that is kept, by default of the store beside the file.
 
-    Raises:
-        InvalidSettingsError: it cannot be read.
-        StoreLockedError: it is sealed, and the key of the store does not open it.
+    Raises InvalidSettingsError if it cannot be read, StoreLockedError without its key.
     """
     try:
         sealed = read_file(path, SPENT, store or path.with_name(STORE_NAME))
@@ -358,8 +340,7 @@ class SpentToday:
         return days.get(self._day.isoformat(), {}).get(self._server, 0)
 
     def add(self, nats: float) -> float:
-        """Add to them; the sum, with what other processes added. Raises as `read_spent`
-        does, and OSError."""
+        """Add to them; the sum, with other processes' part. Raises OSError, too."""
         with _locked(self._path):
             oldest = (self._day - _DAYS_KEPT).isoformat()
             days = read_spent(self._path, self._store)
@@ -373,8 +354,7 @@ class SpentToday:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Wait until no other process writes the file; the system lets go of it when this
-    one ends, however that happens."""
+    """Wait until no other process writes the file."""
     with open_to_append(path.with_suffix(".lock")) as file:
         lock(file, wait=True)
         yield

@@ -39,8 +39,8 @@ class SentMessage:
 
 
 def decoded(entries: Iterable[Entry]) -> Iterator[SentMessage]:
-    """Each sending with the message in its payload. A frame is read by the terms of the
-    opening before it; what cannot be read is passed on without a message."""
+    """Each sending with its message, read by the terms of the opening before it; None
+    if it cannot be read."""
     frames: FrameFormat | None = None
     for entry in entries:
         said: OpenSession | DraftBlock | None = None
@@ -61,9 +61,8 @@ def decoded(entries: Iterable[Entry]) -> Iterator[SentMessage]:
 
 
 def by_text(messages: Iterable[SentMessage]) -> Iterator[list[SentMessage]]:
-    """The messages of one text after the other; what was sent before the first opening
-    is of none. An opening with a text belongs to the text before it, which went on with
-    it after a loss."""
+    """The messages of one text after the other. An opening with a text belongs to the
+    text before it, which went on after a loss."""
     found: list[SentMessage] = []
     for message in messages:
         opens = message.entry.what == "open"
@@ -120,8 +119,8 @@ def sendings(path: Path, store: Path | None = None) -> list[Sending]:
 
 
 def _tell(found: Sequence[Sending], tellings: Iterable[tuple[int, Body]]) -> None:
-    """Note what other lines tell of the sendings before them. Verdicts come in the
-    order of the blocks; a refusal voids those that are out."""
+    """Note what other lines say of the sendings before them: verdicts in the order of
+    blocks, a refusal voids those that are out."""
     waiting: deque[Sending] = deque()
     done = 0
     for before, body in tellings:
@@ -152,8 +151,7 @@ def _tell(found: Sequence[Sending], tellings: Iterable[tuple[int, Body]]) -> Non
 
 
 def in_words(sending: Sending, detokenize: Detokenize) -> dict[str, str]:
-    """What a sending said, part by part, in the order in which it is read; empty where
-    it holds no message that can be read."""
+    """What a sending said, part by part, in order; empty if it cannot be read."""
     if sending.entry.redacted:
         return {"redacted": "what it said was taken out of this ledger"}
     match sending.message.says:
@@ -243,8 +241,8 @@ class ServerText:
 
 
 class Quotes:
-    """What the messages of one text quote of the letters that were read for it, beyond
-    the request, and beside the lines with which letters open and close."""
+    """What one text's messages quote of the letters read for it, beyond the request
+    and beside the lines with which letters open and close."""
 
     def __init__(
         self, index: PrivateIndex, request: Request, letters: Iterable[str]
@@ -353,8 +351,7 @@ class QuoteReader:
 
 
 def body_of(letter: str) -> str:
-    """A letter without the words that open it, such as `Hello again Ana,`, and those
-    that close it, such as `Yours in haste, Ben`."""
+    """A letter without its opening, such as `Hello again Ana,`, and its sign-off."""
     letter = _GREETING.sub("", letter)
     closing = _SIGN_OFF.search(letter)
     if closing is not None and (
@@ -379,8 +376,7 @@ def _within(part: str, whole: str) -> bool:
 
 
 def _merged(phrases: Iterable[list[str]], least: int) -> list[list[str]]:
-    """Phrases without overlaps: of two that share `least` words in a row, both as one
-    where the one goes on from the other, else the longer."""
+    """Phrases without overlaps: two that share `least` words become one."""
     made: list[list[str]] = []
     for phrase in phrases:
         one = phrase
@@ -414,8 +410,8 @@ def runs_of(texts: Iterable[str]) -> set[Run]:
 def quoting(
     sendings: Sequence[Sending], runs: set[Run], detokenize: Detokenize
 ) -> set[int]:
-    """The lines of the ledger with messages that hold a part of such a run, beyond what
-    the request of their text says itself."""
+    """The lines of the ledger whose messages hold a part of such a run, which their own
+    request does not say."""
     lines = {id(one.message): one.entry.line for one in sendings}
     found: set[int] = set()
     for messages in by_text([one.message for one in sendings]):

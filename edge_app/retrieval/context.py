@@ -39,8 +39,8 @@ class Searchable(Protocol):
         excluded: Collection[int] = (),
         distinctive_only: bool = False,
     ) -> list[Passage]:
-        """Texts that share words with the query, best first;
-        `distinctive_only` leaves out words of more than half of the texts."""
+        """Texts that share words with the query, best first; `distinctive_only`:
+        without words of more than half of the texts."""
 
     def recent(
         self,
@@ -85,8 +85,7 @@ class RetrievalQuery:
         return f"{name or address} {self.request.text}"
 
     def shuffled(self, kinds: Mapping[int, str]) -> list[int]:
-        """The ids of all texts but the excluded, in an order that the seed and the
-        request give: the same again for the same history."""
+        """The ids of all texts but the excluded, in an order by seed and request."""
         left = [record_id for record_id in kinds if record_id not in self.excluded]
         Random(f"{self.seed}\0{self.words}").shuffle(left)
         return left
@@ -120,8 +119,7 @@ def find_passages(
     limit: int = PASSAGES,
     excluded: frozenset[int] = frozenset(),
 ) -> list[Passage]:
-    """Up to `limit` texts for a request: those that match, best first, then the newest
-    of its kind."""
+    """Up to `limit` texts: the best matches, then the newest of the kind."""
     found = texts.search(
         RetrievalQuery(request).words,
         limit=limit,
@@ -171,8 +169,8 @@ def _with_profile(
 
 
 def _worst(texts: Searchable, query: RetrievalQuery, _: RetrievalContext) -> Retrieved:
-    """The lowest BM25 scores first; of equal ones, other kinds first, then as the seed
-    decides: a test of robustness against a history that does not fit."""
+    """The lowest BM25 scores, other kinds first: a test with a history that does not
+    fit."""
     fits, kinds = texts.matching(query.words), texts.kinds()
     ids = query.shuffled(kinds)
     ids.sort(key=lambda i: (fits.get(i, 0.0), kinds[i] == query.request.task))
@@ -198,8 +196,7 @@ def _newest(texts: Searchable, query: RetrievalQuery, _: RetrievalContext) -> Re
 def _by_package(
     texts: Searchable, query: RetrievalQuery, _: RetrievalContext
 ) -> Retrieved:
-    """The best by the package rank_bm25, without preferences: what ours is measured
-    against."""
+    """The best by the package rank_bm25, without preferences, to compare with."""
     there = (texts.passage(one) for one in texts.kinds() if one not in query.excluded)
     passages = [passage for passage in there if passage is not None]
     if not passages:
@@ -293,9 +290,8 @@ class PromptBuilder:
 
 
 def _as_read(passage: Passage, request: Request) -> tuple[str, str, str, str]:
-    """Kind, recipient, subject and text of a passage in the prompt of a request. All
-    mails that are read for a mail greet its recipient: a small model would greet
-    whomever the others do."""
+    """Kind, recipient, subject and text of a passage in a prompt. All mails read for a
+    mail greet its recipient: a small model greets whomever the others do."""
     kind, recipient, text = passage.kind, passage.recipient, passage.text
     if kind in ("email", "message"):
         if request.task == "email":

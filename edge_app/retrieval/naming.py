@@ -36,8 +36,7 @@ _NAME_WORDS = 3  # words of a greeting, and of the name in it, at most
 
 
 def parted(recipient: str) -> tuple[str, str]:
-    """Name and lower-cased address of a recipient as it is typed or as a header has it;
-    each empty where it is absent."""
+    """Name and lower-case address of a recipient, each empty if absent."""
     shown = one_line(recipient).strip()
     if "=?" in shown:
         from personal_store.text.charset import header_text  # the page does without
@@ -69,8 +68,7 @@ def first_name(recipient: str) -> str:
 
 
 def greeted(text: str, recipient: str) -> tuple[str, bool]:
-    """The name that the greeting of a letter has, and whether the header has it, too;
-    empty where it greets nobody by name."""
+    """The name in a letter's greeting, and whether the header has it; empty: none."""
     line = text.strip().partition("\n")[0].strip()
     words = list(_WORD.finditer(line))
     alone = len(words) <= _LONGEST_GREETING
@@ -104,8 +102,7 @@ def greeted(text: str, recipient: str) -> tuple[str, bool]:
 
 
 def readdressed(text: str, recipient: str, name: str) -> str:
-    """A letter to `recipient` as it would greet somebody else by `name`; without a
-    name, as it would greet nobody by name."""
+    """A letter to `recipient` as it would greet somebody by `name`, or nobody."""
     before, _ = greeted(text, recipient)
     if not before:
         return text
@@ -120,8 +117,8 @@ def readdressed(text: str, recipient: str, name: str) -> str:
 
 
 def called(recipient: str, letters: Iterable[str] = ()) -> str:
-    """What the writer calls a recipient in `letters` to them, the newest first: the
-    name of most greetings; else the first name."""
+    """What the writer calls a recipient in `letters`, newest first, else the first
+    name."""
     names: Counter[str] = Counter()
     others: Counter[str] = Counter()
     for text in letters:
@@ -136,8 +133,7 @@ def called(recipient: str, letters: Iterable[str] = ()) -> str:
 
 
 def _person(name: str) -> str:
-    """The first name in a name as headers have it; the name as it is if it is that of
-    no single person."""
+    """The first name in a header's name, or all of it if of no single person."""
     name = _ASIDE.sub("", " " + name).strip(" \"'")
     last, comma, first = name.partition(",")
     first = first.partition(",")[0].strip()

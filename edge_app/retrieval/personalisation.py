@@ -51,8 +51,7 @@ def check(name: str) -> None:
 def find(
     name: str, texts: Searchable, query: RetrievalQuery, context: RetrievalContext
 ) -> Retrieved:
-    """What to read for a request by the choice of that name; raises StoppedError when
-    the person stops, and what `check` does."""
+    """What to read for a request by a choice; raises as `check`, and StoppedError."""
     from edge_app.retrieval.context import FINDERS
 
     check(name)

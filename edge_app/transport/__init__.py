@@ -19,8 +19,7 @@ from decoding_core.errors import InvalidSettingsError, StoppedError
 
 
 def is_this_machine(address: str) -> bool:
-    """Whether an address leads to this machine's loopback. What listens there may be a
-    tunnel to another machine, which cannot be seen from here."""
+    """Whether an address is on loopback, where a tunnel may listen all the same."""
     try:
         host = urlsplit(address).hostname or ""
         return host == "localhost" or ip_address(host).is_loopback
@@ -29,8 +28,7 @@ def is_this_machine(address: str) -> bool:
 
 
 def check_token_goes_safely(address: str, token: str, *, in_clear: bool) -> None:
-    """Raise InvalidSettingsError where a token would be read by whoever listens at the
-    address or on the way to it, unless the person allows that."""
+    """Raise InvalidSettingsError if a token would travel in clear, unless allowed."""
     encrypted = address.strip().lower().startswith("https://")
     if token and address and not encrypted and not in_clear:
         raise InvalidSettingsError(
@@ -48,8 +46,7 @@ LONGEST_CADENCE = 10_000.0  # milliseconds between two rounds at most
 
 
 def padded(body: bytes) -> bytes:
-    """A body of JSON, filled up with spaces to the next of `SIZES`; one that is larger
-    than all of them stays as it is."""
+    """A body of JSON, filled up with spaces to the next of `SIZES`."""
     size = next((one for one in SIZES if one >= len(body)), len(body))
     return body.ljust(size, b" ")
 
@@ -67,8 +64,7 @@ class Cadence:
         clock: Callable[[], float] = time.monotonic,
         wait: Callable[[threading.Event, float], bool] = threading.Event.wait,
     ) -> None:
-        """Raises InvalidSettingsError for an interval that cannot be; with one of 0 no
-        round waits."""
+        """0: no round waits. Raises InvalidSettingsError for an impossible interval."""
         if not 0.0 <= milliseconds <= LONGEST_CADENCE:
             raise InvalidSettingsError(
                 f"cadence must lie between 0 and {LONGEST_CADENCE:g} milliseconds, not "

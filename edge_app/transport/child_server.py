@@ -74,12 +74,10 @@ class ChildServer:
         _in_thread(self._complaints.append, self._process.stderr)
 
     def wait(self, stop: threading.Event | None = None) -> None:
-        """Return when the server has its models; at once when it had them before.
+        """Return when the server has its models.
 
-        Raises:
-            CloudRefusedError: it cannot work, and says why.
-            CloudUnreachableError: it ended, or takes too long.
-            StoppedError: the person stopped.
+        Raises CloudRefusedError with its reason, CloudUnreachableError if it ended or
+        takes too long, StoppedError.
         """
         if self._was_ready:
             return

@@ -118,8 +118,8 @@ def watched_transport(
 
 
 class _Stream(WebSocketSession):
-    """A WebSocket that knows since when a part of an answer is there, and whose threads
-    end without a word, whatever a server sends: who waits is told."""
+    """A WebSocket that knows when a partial answer began, and whose threads end in
+    silence, whatever a server sends."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -159,12 +159,9 @@ class Connection:
         stop: threading.Event | None = None,
         certificate: str = "",
     ) -> None:
-        """Prepare a connection; nothing is sent yet. With a certificate, as PEM,
-        nothing ever is but to a server that shows that one.
+        """Prepare a connection, to a server with this certificate (PEM) alone.
 
-        Raises:
-            CloudRefusedError: `url` is no address of a server, `token` no token, or
-                `certificate` none.
+        Raises CloudRefusedError for an invalid address, token or certificate.
         """
         self.url = _checked(url)
         self._pinned = bool(certificate)
@@ -210,8 +207,7 @@ class Connection:
         return self._awaited > 0
 
     def attach(self, emit: Emit, stop: threading.Event) -> None:
-        """Tell another `emit` what is sent from now on, and end waits when another
-        `stop` is set."""
+        """Report to another `emit`, and end waits when another `stop` is set."""
         self._emit, self._stop, self._has_said = emit, stop, False
         self._line.attach(stop)
 
@@ -226,13 +222,10 @@ class Connection:
         may_stop: bool = True,
         pad: bool = False,
     ) -> dict[str, Any]:
-        """One HTTP request and the JSON of its answer, waited for so many seconds, and
-        unless `may_stop` is false, no longer than until the person stops. With `pad`
-        the body is filled up to one of a few sizes.
+        """One HTTP request and its answer's JSON, within `seconds`, or until the person
+        stops; `pad` fills the body up to one of a few sizes.
 
-        Raises:
-            DecodingError: as the answer, or its absence, demands.
-            StoppedError: the person stopped.
+        Raises DecodingError by the answer or its absence, StoppedError.
         """
         content = json.dumps(body).encode() if body is not None else b""
         content = padded(content) if pad else content
@@ -258,13 +251,10 @@ class Connection:
     def send(
         self, path: str, frame: bytes, token_ids: tuple[int, ...], *, answer_size: int
     ) -> None:
-        """Send one frame on the WebSocket at `path`, opened if need be; each answer to
-        those sent will have so many bytes.
+        """Send a frame on the WebSocket at `path`, opened if need be.
 
-        Raises:
-            ConnectionLostError: the socket broke; a new one may be tried.
-            DecodingError: there is no socket to be had.
-            StoppedError: the person stopped.
+        Raises ConnectionLostError if the socket broke and another may be tried,
+        DecodingError if there is none, StoppedError.
         """
         socket = self.connect(path)
         self._awaited += 1
@@ -273,13 +263,9 @@ class Connection:
             socket.send_bytes(frame)
 
     def receive(self, *, wait: bool = True, until: float = math.inf) -> bytes | None:
-        """The next frame on the WebSocket, waited for no longer than `until`, by the
-        monotonic clock; None: none is there, and it is not to be waited for.
+        """The next frame, waited for until `until` (monotonic); None: not there yet.
 
-        Raises:
-            ConnectionLostError: the socket broke; a new one may be tried.
-            ConnectionSlowError: it took too long; a new one may be tried once.
-            StoppedError: the person stopped.
+        Raises ConnectionLostError, ConnectionSlowError, StoppedError.
         """
         if self._socket is None:
             raise ConnectionLostError(f"lost the server at {self.url}")
@@ -296,13 +282,11 @@ class Connection:
         return answer
 
     def disconnect(self) -> None:
-        """Close the WebSocket; the next exchange opens another, over which the session
-        goes on."""
+        """Close the WebSocket; the session goes on over the next one."""
         self._hang_up(_GOES_ON)
 
     def end(self) -> bool:
-        """Close the WebSocket, which ends the session. Whether there was one, and the
-        server was told in order that it is closed."""
+        """Close the WebSocket and the session; whether the server was told."""
         return self._hang_up(_TEXT_DONE)
 
     def _hang_up(self, code: int) -> bool:
@@ -322,8 +306,7 @@ class Connection:
         self._client.close()
 
     def connect(self, path: str) -> _Stream:
-        """The WebSocket at `path`, opened if it is not open; raises as `request`
-        does."""
+        """The WebSocket at `path`, opened if need be; raises as `request`."""
         if self._socket is not None:
             return self._socket
         self._line.allow(LARGEST_HEAD, _REQUEST_SECONDS)
@@ -429,12 +412,10 @@ class ConnectionSlowError(ConnectionLostError):
 
 
 def certificate_at(url: str, stop: threading.Event | None = None) -> str:
-    """The certificate that whoever answers at an https address shows, as PEM; nothing
-    is sent but the greeting of TLS, and whose it is nobody has looked at.
+    """The certificate that an https address shows, as PEM, unchecked; nothing but a TLS
+    greeting is sent.
 
-    Raises:
-        CloudRefusedError: the address is none, or no TLS is spoken there.
-        CloudUnreachableError: there is no answer.
+    Raises CloudRefusedError for no address or no TLS, CloudUnreachableError.
     """
     address, line = httpx.URL(_checked(url)), Line(stop)
     line.allow(LARGEST_HEAD, _REQUEST_SECONDS)
@@ -497,8 +478,7 @@ def _checked(url: str) -> str:
 
 
 def _plain_body(response: httpx.Response) -> bytes:
-    """The body as it travels; raises MessageError for one that is packed: what a few
-    bytes unpack to has no bound."""
+    """The body as it travels; raises MessageError for a packed one, without a bound."""
     packing = response.headers.get("Content-Encoding", "identity")
     if packing.strip().lower() not in ("", "identity"):
         raise MessageError("the server packs its answers, which nobody asked for")
@@ -544,8 +524,8 @@ def error_of(
     retry_after: str | None,
     version: str | None = None,
 ) -> DecodingError:
-    """The error for an HTTP status and the problem+json body that came with it;
-    `version` is the header in which the server names the one it speaks."""
+    """The error for an HTTP status and its problem+json body; `version` is the header
+    that names the server's protocol."""
     said = problem.get("detail") or problem.get("title")
     detail = one_line((said if isinstance(said, str) else "")[:_LONGEST_DETAIL])
     detail = detail.strip() or f"status {status}"
@@ -637,8 +617,7 @@ class CloudVerifier:
         certificate: str = "",
         cadence: float = 0.0,
     ) -> None:
-        """Prepare a session; with a cadence, in milliseconds, rounds leave at multiples
-        of it after the text began."""
+        """Prepare a session; `cadence` is in milliseconds."""
         self._connection = Connection(url, token, emit, stop, certificate)
         self._cadence = Cadence(cadence) if cadence else None
         self._stop = stop or threading.Event()
@@ -658,26 +637,19 @@ class CloudVerifier:
         return self._connection.url
 
     def attach(self, emit: Emit, stop: threading.Event) -> None:
-        """Tell another text's `emit` what is sent from now on, and end when its `stop`
-        is set."""
+        """Report another text to its `emit`, and end when its `stop` is set."""
         self._connection.attach(emit, stop)
         self._stop, self._seconds, self._doubted = stop, _BLOCK_SECONDS, 0
 
     def reach(self) -> None:
-        """Open the connection before a text needs it; raises as `Connection.request`
-        does."""
+        """Open the connection before it is needed; raises as `request`."""
         self._connection.request("hello", "GET", "/healthz")
 
     def open(self, request: OpenSession) -> SessionOpened:
-        """Begin a text on the server, or go on with one: inside the session that is
-        open, else in a new one.
+        """Begin a text, or go on with one in the session that is open.
 
-        Raises:
-            CloudBusyError: the server asks to come back later.
-            CloudUnreachableError: there is no answer.
-            CloudRefusedError: the server said no.
-            ContextFullError: the text leaves no room in the server's models.
-            StoppedError: the person stopped.
+        Raises CloudBusyError, CloudUnreachableError, CloudRefusedError, StoppedError,
+        and ContextFullError if the text leaves no room in the server's models.
         """
         role, body = role_of(request.terms), wire_json.open_to_json(request)
         frames = role.frames
@@ -712,8 +684,8 @@ class CloudVerifier:
         return self._connection.request("open", method, path, body, pad=True)
 
     def first_difference(self, names: Sequence[bytes]) -> str:
-        """The first token that the server has otherwise, in words, found by
-        halving; `names` are the device's. Raises what `open` does, and MessageError."""
+        """The first token that the server has otherwise than `names`, found by halving.
+        Raises as `open`, and MessageError."""
         until = time.monotonic() + _BLOCK_SECONDS
 
         def ask(count: int) -> tuple[int, str, bytes]:
@@ -740,8 +712,8 @@ class CloudVerifier:
         return f"token {same} is {mine} here and {theirs} there"
 
     def submit(self, block: DraftBlock) -> None:
-        """Send one block, over as many sockets as it takes; raises what `collect` does,
-        and MessageError where too many wait for their verdicts."""
+        """Send a block, over as many sockets as it takes; raises as `collect`, and
+        MessageError if too many are out."""
         self._out.add(block)
         if len(self._out) == 1:  # nothing that was told before is an answer to it
             self._tries, self._answer, self._error = _MOST_SOCKETS, None, None
@@ -752,18 +724,11 @@ class CloudVerifier:
                 self._send_again()
 
     def collect(self) -> Verdict:
-        """The verdict on the oldest block; all are sent again where a socket breaks.
+        """The verdict on the oldest block; all are sent again if a socket breaks.
 
-        Raises:
-            SessionLostError: the server no longer has the session, or another text.
-            CloudBusyError: the server asks to come back later.
-            CloudSlowError: no answer came in time.
-            CloudUnreachableError: the server is gone.
-            CloudRefusedError: the server said no.
-            ContextFullError: the block does not fit into the server's models.
-            EngineError: a model of the server failed; the block may be sent again.
-            MessageError: the answer is none to this block.
-            StoppedError: the person stopped.
+        Raises SessionLostError, CloudBusyError, CloudSlowError, CloudUnreachableError,
+        CloudRefusedError, ContextFullError, EngineError (the block may be sent again),
+        MessageError (an answer to no block of ours), StoppedError.
         """
         if self._role is None or not self._out:
             raise MessageError("collect was called before submit")
@@ -822,8 +787,8 @@ class CloudVerifier:
 
     @contextmanager
     def _all_or_none(self) -> Iterator[None]:
-        """An error takes all blocks out of the window. They may be sent again, so what
-        is still to come on this socket would be taken for the answers to that."""
+        """An error takes all blocks out of the window; later answers are dropped, or
+        they would be taken for those to a second sending."""
         try:
             yield
         except BaseException as error:
@@ -863,9 +828,8 @@ class CloudVerifier:
     def _receive(
         self, *, wait: bool, until: float = math.inf
     ) -> Verdict | Signal | None:
-        """The answer to the oldest block; None: it is not there yet, and not to be
-        waited for. Late answers to blocks before it are dropped; what the server says
-        of the whole stream bears the key of the newest block it saw."""
+        """The answer to the oldest block; None: not there. Late answers are dropped;
+        what concerns the whole stream bears the newest key that the server saw."""
         assert self._frames is not None
         wanted = self._out[0].epoch, self._out[0].round
         newest = self._out[-1].epoch, self._out[-1].round

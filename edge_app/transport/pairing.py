@@ -33,8 +33,8 @@ _TRIES = "The server counts a try; after five the code is good no more"
 
 
 def fingerprint_of(certificate: str) -> str:
-    """The SHA-256 of the public key in a certificate (PEM), 64 hexadecimal digits.
-    Raises CertificateError for one that cannot be read."""
+    """SHA-256 of the public key in a certificate (PEM), in hexadecimal; raises
+    CertificateError if it cannot be read."""
     # It loads OpenSSL anew, which nothing but pairing needs.
     from cryptography import x509
     from cryptography.hazmat.primitives import serialization
@@ -56,13 +56,9 @@ def pair(
 ) -> PairedServer:
     """Have a server let this device in.
 
-    Raises:
-        CertificateError: another certificate than the link says is shown; nothing was
-            sent.
-        CloudRefusedError: the code is wrong, or not good any more, or whoever answers
-            does not know it.
-        CloudUnreachableError: there is no answer.
-        StoppedError: the person stopped.
+    Raises CertificateError for another certificate than the link's, before anything is
+    sent, CloudRefusedError for a wrong or spent code, CloudUnreachableError,
+    StoppedError.
     """
     url = invitation.url.rstrip("/")
     if not url.startswith("https://"):

@@ -49,8 +49,7 @@ class Span:
 
 
 class _Level(dict[int, str]):
-    """Each sign as the recognisers know it: digits and letters of all widths and
-    scripts as ASCII, blanks as a blank, dashes as a hyphen."""
+    """Signs as the recognisers know them: ASCII digits, letters, blanks and hyphens."""
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
@@ -67,8 +66,7 @@ class _Level(dict[int, str]):
 
 
 class _Numeric(_Level):
-    """The same, and letters of scripts without case, to which a number may be joined,
-    as signs of no word."""
+    """The same, but letters without case are no word: numbers may touch them."""
 
     def __missing__(self, code: int) -> str:
         caseless = (
@@ -447,8 +445,7 @@ def _amounts(text: str, eager: bool) -> Iterator[Span]:
 
 
 def amounts_like(shown: str) -> list[str]:
-    """An amount as a text may have it, its words joined: `287k` as `287000` too, and
-    the other way round."""
+    """An amount in its forms, words joined: `287k`, `287000`."""
     if units := _IN_UNITS.search(shown):
         whole, rest, unit = units.groups(default="")
         power = (

@@ -136,8 +136,7 @@ class Scanner:
         return Scan(spans, max(clear, start))
 
     def _read(self, text: str) -> None:
-        """Take in a text: what it shares with the one before is not read again, but for
-        a word at its end, which may go on."""
+        """Take in a text from where it differs, the last word included."""
         words, same = self._words, _shared(self._text, text)
         while words and words[-1].end >= same:
             words.pop()
@@ -175,8 +174,7 @@ class Scanner:
         )
 
     def _literals_from(self, start: int, *, final: bool) -> Iterator[Span]:
-        """Names, addresses, numbers and uncommon words of the history that end behind
-        `start`, by the words that they begin with."""
+        """Literals of the history that end behind `start`, by their first words."""
         words, known = self._words, self._literals
         while len(known) < len(words):
             known.append(self._literals_at(len(known), final=final))
@@ -230,8 +228,7 @@ class Scanner:
         return last, found
 
     def _from(self, first: int, begin: str, *, final: bool) -> tuple[int, list[Span]]:
-        """Literals of the history that start with a word, of which `begin` is read, and
-        the last word that was looked at."""
+        """Literals from a word on, read as `begin`; the last word looked at."""
         index, words, found = self._index, self._words, list[Span]()
         start, joined = words[first].start, ""
         for last in range(first, first + MOST_WORDS):
@@ -262,8 +259,7 @@ class Scanner:
         return last, found
 
     def _inside(self, word: Word) -> list[Span]:
-        """Names of the history inside a run of letters, and what of it the history has
-        in the same order."""
+        """Names inside a run of letters, and what of it stands in the history."""
         index, found = self._index, list[Span]()
         letters, places = _letters(word)
         copied = is_unspaced(word.folded)
@@ -279,8 +275,7 @@ class Scanner:
         return found
 
     def _longer(self, word: Word, joined: str, *, alone: bool) -> Kind | None:
-        """What words are that begin with a literal, whose last one goes on behind it:
-        by an s, or behind so many letters that it is no chance."""
+        """The kind of words that are a literal and an s, or many letters of one."""
         least = _LETTERS if alone else len(joined) - 1
         if joined.endswith("s"):
             least = min(least, len(joined) - 1)
@@ -294,15 +289,14 @@ class Scanner:
         return None
 
     def _one_number(self, at: int) -> bool:
-        """Whether a word and the next have digits, and nothing between them parts
-        them."""
+        """Whether a word and the next have digits and nothing parts them."""
         one, other = self._words[at : at + 2]
         apart = set(self._text[one.end : other.start]) - _SEPARATORS
         return _has_digit(one) and _has_digit(other) and not apart
 
     def _number(self, first: int) -> tuple[int, list[Span]]:
-        """The number that begins with a word, if it shares digits with one of the
-        history, however they are set; and the last word that was looked at."""
+        """The last word looked at, and the number from a word on if the history shares
+        digits with it."""
         index, words, last = self._index, self._words, first
         while last + 1 < len(words) and self._one_number(last):
             last += 1
@@ -420,8 +414,7 @@ def _is_unspaced(word: Word) -> bool:
 
 
 def _letters(word: Word) -> tuple[str, list[int]]:
-    """The folded letters of a word, and where in the text each of them begins and the
-    last one ends."""
+    """The folded letters of a word, and the place of each, and of the end."""
     letters, places = "", list[int]()
     for at, char in enumerate(word.text, word.start):
         folded = fold(char)
@@ -465,8 +458,8 @@ class GuardGate:
         ask: Ask | None = None,
         seed: int = 0,
     ) -> None:
-        """`seed` is that of the text. `ask` is called in the mode `ask`, once for each
-        text of a span; without it nothing that was found may leave."""
+        """`ask` is called in mode `ask`, once for each text of a span; without it, what
+        is found never leaves."""
         self._index = index
         self._scanner = Scanner(index)
         self._vocabulary = vocabulary
@@ -546,8 +539,7 @@ class GuardGate:
         self._read = token_ids
 
     def _whole_tokens(self, clear: int) -> int:
-        """How many tokens stand whole before a place of the text; first bytes of a
-        character that stands behind it are not among them."""
+        """How many tokens stand whole before a place, without half characters."""
         starts, texts = self._starts, self._texts
         count = len(starts)
         if self._states and self._states[-1][0]:  # a character is not complete
@@ -564,8 +556,7 @@ class GuardGate:
     def _tokens(
         spans: Sequence[Span], starts: Sequence[int], texts: Sequence[str], at: int
     ) -> tuple[int, int]:
-        """The tokens (from, up to) of the first span and of all that share one with
-        it."""
+        """The tokens (from, up to) of the first span and those that share one."""
         low = max(at, bisect_right(starts, spans[0].start) - 1)
         while low > at and starts[low - 1] == starts[low]:
             low -= 1  # the first bytes of its first character
@@ -625,10 +616,8 @@ class StandIns:
     """Chooses stand-ins; the same one wherever the same is held back in a text."""
 
     def __init__(self, index: PrivateIndex, *, typed: bool, seed: int) -> None:
-        """`typed`: it is of the kind of what it stands for; else it is neutral. Names
-        depend on the seed, which stays on the device: else they would tell a little of
-        what they stand for. They depend on nothing else, so that a text that is
-        drafted again has the same."""
+        """`typed`: of the kind of what it stands for, else neutral. Names depend on the
+        seed alone, which stays here: else they would tell a little."""
         self._typed = typed
         self._key = seed.to_bytes(8, "little", signed=False)
         # None that the request or the history speaks of, who would be two people then.
@@ -647,8 +636,7 @@ class StandIns:
         return stand_in
 
     def _person(self, shown: str) -> str:
-        """A common name of the same shape: of one or two words, behind the same title,
-        with the same ending."""
+        """A common name of as many words, with the same title and ending."""
         title = re.match(r"((?:Mr|Mrs|Ms|Miss|Dr|Prof|Herr|Frau)\.?) ", shown)
         ending = re.search(r"['’]s?\Z", shown)
         body = shown[title.end() if title else 0 : ending.start() if ending else None]
@@ -675,8 +663,8 @@ class StandIns:
 
 
 def tokens_of(text: str, vocabulary: Vocabulary) -> tuple[int, ...]:
-    """The tokens of a stand-in as it stands in the middle of a text: some tokenizers
-    put a space of their own before what they are given."""
+    """The tokens of a stand-in in the middle of a text, without a blank that some
+    tokenizers put before it."""
     ids = vocabulary.tokenize(text)
     if text.startswith(" ") and vocabulary.detokenize(ids) != text:
         without = vocabulary.tokenize(text[1:])

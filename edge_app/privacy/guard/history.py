@@ -100,9 +100,7 @@ class PrivateIndex:
         self.digits: set[str] = set()  # every `LEAST_DIGITS` digits; shorter numbers
         self.words: set[str] = set()
         self.phrases: set[Row] = set()
-        self.weak: set[Row] = (
-            set()
-        )  # of many writers, or of two sentences
+        self.weak: set[Row] = set()  # of many writers, or of two sentences
         self.usual: set[str] = set()  # of several texts: each tells half as much
         self.follow: dict[Row, set[str]] = {}  # words behind the first ones of a row
         self.public: set[str] = set()  # words and joined stretches of the request
@@ -148,8 +146,7 @@ class _Habits:
 
     @classmethod
     def of(cls, own: Iterable[str]) -> _Habits:
-        """The habits that own texts show. Where they are few, two that are no copies
-        of each other make one: a letter that was sent twice shows none."""
+        """The habits that own texts show; of few, two that are no copies make one."""
         own = list(dict.fromkeys(text.strip() for text in own))
         frames = {frame for text in own for frame in _frames(text)}
         counts: Counter[Row] = Counter()
@@ -193,9 +190,8 @@ def _paragraphs(text: str) -> list[str]:
 
 
 def _frames(text: str) -> list[str]:
-    """The paragraphs that open and close a text, such as `Hello again Ana,` and `Yours
-    in haste,` above a name: short, by their form no sentence, and without digits and
-    addresses. Names in them are looked for as everywhere."""
+    """The short paragraphs that open and close a text, such as `Hello again Ana,`,
+    without digits and addresses; names in them are looked for as everywhere."""
     paragraphs = _paragraphs(text)
     if len(paragraphs) < 2:
         return []
@@ -218,9 +214,8 @@ def _frames(text: str) -> list[str]:
 
 
 def _framing_words(text: str, names: Set[str]) -> set[str]:
-    """Words that are no names by where they stand in the paragraphs that open and close
-    a text: before the name of somebody who is written to, and in lower case above the
-    writer's own where the text has capitals."""
+    """Words of a text's opening and closing that are no names: before the name of
+    somebody written to, and in lower case above the writer's own."""
     found: set[str] = set()
     for frame in _frames(text):
         lines = frame.splitlines()
@@ -307,8 +302,8 @@ def index_of_store(
     allowed: Sequence[str] = (),
     region: str = "",
 ) -> PrivateIndex:
-    """The index of the `passages` of a store that a draft may hold something of, with
-    to whom and of what they were, as a prompt has that too, and of private `notes`."""
+    """The index of a store's `passages`, with their recipients and subjects, and of
+    private `notes`."""
     return index_of(
         [*(f"{p.recipient}\n\n{p.subject}\n\n{p.text}" for p in passages), *notes],
         f"{request.recipient}\n{request.text}",
@@ -351,8 +346,7 @@ def _add_spans(index: PrivateIndex, text: str, asked: str) -> None:
 
 
 def _add_address(index: PrivateIndex, address: str) -> None:
-    """An email address as it is written and as it is said, and the part that names
-    somebody."""
+    """An email address as written and as said, and its local part."""
     local, _, domain = address.partition("@")
     spoken = f"{local} at {domain.replace('.', ' dot ')}"
     for form in (address, spoken, local):
@@ -368,8 +362,7 @@ def _add_literal(index: PrivateIndex, joined: str, kind: Kind) -> None:
 
 
 def _add_told(index: PrivateIndex, text: str) -> None:
-    """What stands beside a word that tells: two words of it anywhere, a rare one beside
-    such a word alone, and illnesses."""
+    """Words beside a cue: two anywhere, a rare one behind the cue, illnesses."""
     said: list[tuple[list[str], re.Pattern[str], Kind, float]] = [
         *((words, OPENS, "id", 1.0) for words in secret_words(text)),
         *((words, ILL, "word", _RARE) for words in of_illness(text)),
@@ -436,9 +429,8 @@ def _add_words(index: PrivateIndex, text: str, words: Sequence[Word]) -> None:
 
 
 def _add_run(index: PrivateIndex, word: Word) -> None:
-    """A run of letters without blanks: whole, by its shingles and by its words in Han;
-    not one that the writer uses again and again, or of endings and everyday words
-    alone, as those in hiragana are."""
+    """A run of letters without blanks, its shingles and its words in Han; not a habit,
+    nor hiragana alone."""
     run = word.folded
     if run in index.usual or names.HIRAGANA.fullmatch(word.text):
         return
@@ -527,8 +519,7 @@ def _signed(own: Sequence[str]) -> list[str]:
 
 
 def _region_of(texts: Sequence[str]) -> str:
-    """The country of most international telephone numbers in the texts; empty where
-    there is none."""
+    """The country of most international telephone numbers; empty if there is none."""
     regions: Counter[str] = Counter()
     for text in texts:
         for found in re.findall(r"(?<!\d)(?:\+|00)\d[\d \t().\-/]{6,18}\d", text):

@@ -82,8 +82,7 @@ _TITLE_OF_NAME = re.compile(
 
 
 def names_in(text: str) -> Iterator[str]:
-    """Names of a private text and their parts, as they are looked for anywhere in runs
-    of letters."""
+    """Names of a private text and their parts, as looked for in runs of letters."""
     if text.isascii():
         return
     text = unicodedata.normalize("NFKC", text)  # narrow kana are wide ones, too
@@ -108,8 +107,7 @@ def names_in(text: str) -> Iterator[str]:
 
 
 def parts_of(name: str) -> Iterator[str]:
-    """A full name in Han or Hangul, and its family and given name, if they are of two
-    letters and more: one alone is a word as well."""
+    """A full name in Han or Hangul, and its parts of two letters or more."""
     name = unicodedata.normalize("NFC", name)
     yield name
     if not re.fullmatch(rf"{_HAN}{{3,6}}|[가-힣]{{3,5}}", name):

@@ -111,8 +111,8 @@ _BEHIND = re.compile(
 
 @lru_cache(20_000)
 def stems_of(word: str) -> tuple[str, ...]:
-    """A folded word without what its language writes together with it: prepositions
-    and articles of Hebrew and Arabic, particles of Korean, Slavic and Greek endings."""
+    """A folded word without what is written together with it: prepositions and
+    articles of Hebrew and Arabic, Korean particles, Slavic and Greek endings."""
     if word.isascii():
         return ()
     sizes = range(1, min(len(word), 10) - 1)
@@ -142,8 +142,7 @@ def common_words() -> dict[str, int]:
 
 @cache
 def known_names() -> frozenset[str]:
-    """Proper names that are no person's: days, months, languages, countries, large
-    cities, feasts, well-known makers."""
+    """Proper names of no person: days, countries, cities, feasts, makers."""
     return frozenset(fold(word) for word in _data("known_names.txt").decode().split())
 
 
@@ -178,15 +177,14 @@ def _dictionary() -> frozenset[int]:
 
 
 def is_in_dictionary(word: str) -> bool:
-    """Whether some writers use this folded word, mostly in lower case: it is none that
-    somebody made up, and hardly a name."""
+    """Whether some writers use this folded word: not made up, hardly a name."""
     return is_common(word) or zlib.crc32(word.encode()) in _dictionary()
 
 
 @lru_cache(20_000)
 def bits_of(word: str) -> float:
-    """About how many bits a folded word tells, by how rare it is (Zipf's law: of the
-    word in place r the share is 1/10r); 0 for those that anybody would have guessed."""
+    """Bits that a folded word tells, by Zipf's law: the word in place r has the share
+    1/10r; 0 for what anybody would have guessed."""
     if word in _CLITICS:
         return 0.0
     if word.isdigit():
@@ -280,8 +278,7 @@ def is_illness(folded: str) -> bool:
 
 
 def secret_words(text: str) -> Iterator[list[str]]:
-    """The folded words that a private text calls a word or phrase to open something,
-    and what stands in quotes in the same sentence."""
+    """Folded words that a private text says open something, also in quotes beside."""
     if not OPENS.search(text):
         return
     said = [
@@ -299,8 +296,7 @@ def secret_words(text: str) -> Iterator[list[str]]:
 
 
 def of_illness(text: str) -> Iterator[list[str]]:
-    """Folded words beside one of illness that say of which: stretches of a sentence
-    without everyday words."""
+    """Stretches of folded words beside one of illness, without everyday words."""
     for sentence in _SENTENCES.finditer(text):
         words = words_of(sentence[0])
         cues = {
