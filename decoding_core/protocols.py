@@ -139,11 +139,7 @@ class LogitRows(Protocol):
         times the base's."""
 
     def largest_besides(
-        self,
-        row: int,
-        token_ids: Ids,
-        base: Self | None = None,
-        weight: float = 0.0,
+        self, row: int, token_ids: Ids, base: Self | None = None, weight: float = 0.0
     ) -> float:
         """Upper bound on logit - weight * base logit in a row, over all tokens but
         `token_ids`."""

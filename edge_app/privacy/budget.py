@@ -21,11 +21,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from decoding_core.errors import (
-    ContextFullError,
-    InvalidSettingsError,
-    StoppedError,
-)
+from decoding_core.errors import ContextFullError, InvalidSettingsError, StoppedError
 from decoding_core.messages import (
     Candidates,
     DraftBlock,

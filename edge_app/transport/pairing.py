@@ -11,11 +11,7 @@ import hmac
 import threading
 from typing import Any
 
-from decoding_core.errors import (
-    CertificateError,
-    CloudRefusedError,
-    MessageError,
-)
+from decoding_core.errors import CertificateError, CloudRefusedError, MessageError
 from decoding_core.pairing import (
     DEVICE,
     SERVER,

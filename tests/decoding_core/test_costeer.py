@@ -29,22 +29,19 @@ def loop(large, base, small, steps, alpha=2.0, beta=1.0, lam=2.0, eta=10.0):
     return last
 
 
-@pytest.mark.parametrize("steps", [1, 2, 5, 20, 100])
-@given(logprobs, logprobs, logprobs, st.floats(0.1, 3))
-def test_the_loop_collapses_to_a_strength(steps, small, large, base, beta):
-    """T steps are steering with c_T * beta."""
-    strength = beta * costeer.steps_as_strength(steps)
+@given(
+    *(logprobs, logprobs, logprobs),
+    st.sampled_from([1, 2, 5, 20, 100]),
+    *(st.floats(0.1, 3), st.floats(0.5, 3), st.floats(1, 3), st.floats(1, 20)),
+)
+def test_the_loop_collapses_to_a_strength(
+    small, large, base, steps, beta, alpha, lam, eta
+):
+    """T steps are steering with c_T * beta, whatever the loop's parameters."""
+    how = {"alpha": alpha, "lam": lam, "eta": eta}
+    strength = beta * costeer.steps_as_strength(steps, **how)
     closed = log_softmax(large + strength * (small - base))
-    looped = loop(large, base, small, steps, beta=beta)
-    assert_allclose(np.exp(looped), np.exp(closed), rtol=0, atol=1e-12)
-
-
-@given(logprobs, logprobs, logprobs, st.floats(0.5, 3), st.floats(1, 20))
-def test_with_other_parameters_too(small, large, base, alpha, eta):
-    """Alpha, lambda and eta."""
-    strength = costeer.steps_as_strength(7, alpha=alpha, lam=1.5, eta=eta)
-    closed = log_softmax(large + strength * (small - base))
-    looped = loop(large, base, small, 7, alpha=alpha, lam=1.5, eta=eta)
+    looped = loop(large, base, small, steps, beta=beta, **how)
     assert_allclose(np.exp(looped), np.exp(closed), rtol=0, atol=1e-12)
 
 

@@ -14,7 +14,6 @@ from decoding_core.draft_length import (
     Plan,
     plan,
     seconds_a_token,
-    single_chain,
 )
 from decoding_core.messages import WINDOW
 from decoding_core.settings import FIXED_LENGTH, LONGEST
@@ -96,22 +95,6 @@ def test_no_fixed_length_is_better_than_the_plan_by_more_than_a_twentieth(
         for length in range(1, limit + 1):
             fixed = Plan(length, length, number)
             assert seconds <= 1.05 * seconds_a_token(costs, acceptance, fixed)
-
-
-@pytest.mark.parametrize("share", [0.75, 0.9])
-@pytest.mark.parametrize("way", [0.0, 0.01, 0.03, 0.06, 0.1, 0.2])
-def test_a_gpu_pair_comes_close_to_the_single_chain(share, way):
-    """1.15 times from 60 ms of round trip on, 1.25 below; with no round trip at all and
-    a quarter refused 1.3, as no blocks do better; and always below turns."""
-    costs = Costs(0.007, 0.0443, 0.0, way)
-    chosen = plan(costs, share, LONGEST)
-    seconds = seconds_a_token(costs, share, chosen)
-    most = 1.15 if way >= 0.06 else 1.25 if way or share > 0.75 else 1.3
-    assert seconds <= most * single_chain(costs, share)
-    assert seconds < min(
-        seconds_a_token(costs, share, Plan(length, length, 1))
-        for length in range(1, LONGEST + 1)
-    )
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0])
@@ -258,36 +241,6 @@ def test_what_becomes_of_drafted_tokens_is_learnt():
         lengths.verified(1, 1, 0.01, 0.02, [0.2])
     assert lengths.chance([0.999]) < 0.15 < 0.9 < lengths.chance([0.2])
     assert lengths.next(0, [0.999]) == 1
-
-
-def test_ends_by_confidence_waste_fewer_drafts_and_less_time():
-    """Of words that are sure or not, half each, in simulated time; to the pair whose
-    words are all alike it makes no difference that matters."""
-
-    def written(shares, by_confidence):
-        lengths = DraftLengths("auto", 1, LONGEST, by_confidence=by_confidence)
-        chance, seconds, tokens, tried, stayed = Random(5), 0.0, 0, 0, 0
-        while tokens < 4000:
-            drafted = []
-            while len(drafted) < lengths.next(0, drafted):
-                drafted.append(chance.choice(list(shares)))
-                lengths.drafted([0.01], 0)
-            lost = (n for n, one in enumerate(drafted) if chance.random() > shares[one])
-            kept = next(lost, len(drafted))
-            models = 0.03 + 0.003 * len(drafted)
-            lengths.verified(len(drafted), kept, models, models, drafted)
-            seconds += 0.01 * len(drafted) + models
-            tokens += kept + (kept < len(drafted))
-            tried, stayed = tried + len(drafted), stayed + kept
-        return seconds / tokens, stayed / tried
-
-    different = {0.999: 0.97, 0.3: 0.6}
-    (slow, few), (quick, many) = (written(different, how) for how in (False, True))
-    assert quick < 0.97 * slow
-    assert many > few + 0.02
-    alike = {0.999: 0.8, 0.3: 0.8}
-    (slow, _), (quick, _) = (written(alike, how) for how in (False, True))
-    assert quick < 1.03 * slow
 
 
 @settings(max_examples=30, deadline=None)

@@ -26,11 +26,7 @@ from decoding_core.messages import (
 )
 from decoding_core.methods import available, build_for_server
 from decoding_core.verifier import role_of, verify
-from decoding_core.wire_json import (
-    open_from_json,
-    open_to_json,
-    opened_from_json,
-)
+from decoding_core.wire_json import open_from_json, open_to_json, opened_from_json
 
 COMPARED = FrameFormat(draft_limit=8, rows=9, row_limit=20)
 ALONE = FrameFormat(draft_limit=8, rows=9, row_limit=20, with_base=False)
@@ -216,11 +212,7 @@ def test_a_threshold_that_cannot_be_is_refused(threshold):
 def test_sizes_depend_on_the_terms_alone(name, base, bonus):
     """And every method's largest verdict fits into its frames, with a bonus too."""
     terms = Terms(
-        *(name, "greedy", 1.0),
-        candidates=5,
-        draft_limit=4,
-        base=base,
-        bonus=bonus,
+        *(name, "greedy", 1.0), candidates=5, draft_limit=4, base=base, bonus=bonus
     )
     role = role_of(terms)
     logits = np.random.default_rng(0).normal(size=(5, 30))

@@ -12,11 +12,7 @@ from collections import deque
 
 from cloud_api.service import Session, Verify
 from decoding_core import wire_json
-from decoding_core.errors import (
-    CloudBusyError,
-    CloudUnreachableError,
-    SessionLostError,
-)
+from decoding_core.errors import CloudBusyError, CloudUnreachableError, SessionLostError
 from decoding_core.messages import Kind, Problem, SessionOpened, Signal, Verdict
 from decoding_core.verifier import role_of, verify
 from edge_app.decoding.events import Sent

@@ -9,13 +9,7 @@ from decoding_core.methods import available, build
 from decoding_core.sampling import log_softmax
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier, role_of
-from edge_app.decoding.events import (
-    Drafted,
-    EventEmitter,
-    Settled,
-    Tally,
-    Verified,
-)
+from edge_app.decoding.events import Drafted, EventEmitter, Settled, Tally, Verified
 from edge_app.decoding.loop import decode_loop
 from edge_app.decoding.on_device import OfflineVerifier, verifier_of
 from edge_app.decoding.session import Patience, VerifierSession

@@ -32,8 +32,7 @@ def test_a_block_of_thoughts_is_none_of_the_text(mark, thoughts, text, cuts):
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["Hi <think>x</think>", "<thin", "<b>x</b>", "  <3", "< think", ""],
+    "text", ["Hi <think>x</think>", "<thin", "<b>x</b>", "  <3", "< think", ""]
 )
 def test_other_texts_come_as_they_are(text):
     """A mark further on is text, and so is one that is none. What may become a mark

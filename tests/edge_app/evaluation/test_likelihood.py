@@ -77,27 +77,6 @@ def test_the_target_is_a_distribution(seed, strength):
         assert_allclose(np.exp(found), steered(small, row, strength))
 
 
-@given(texts, thresholds)
-def test_the_share_kept_is_a_share_and_falls_with_the_threshold(token_ids, threshold):
-    """By the stochastic rule."""
-    opinions = read(readers(), token_ids, [1.0], [threshold, 2 * threshold])
-    low, high = opinions.kept
-    assert (high <= low + 1e-12).all()
-    assert (low <= 1 + 1e-12).all()
-    assert (high > 0).all()
-
-
-@given(texts, texts)
-def test_a_reading_leaves_nothing_for_the_next(first, second):
-    """The engines forget the text before."""
-    again = readers()
-    read(again, first, [1.0], [])
-    assert_allclose(
-        read(again, second, [1.0], []).steered,
-        read(readers(), second, [1.0], []).steered,
-    )
-
-
 class BrokenEngine(HashEngine):
     def logits(self):
         return np.full(self.size, -np.inf)

@@ -4,13 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edge_app.retrieval.naming import (
-    called,
-    first_name,
-    greeted,
-    parted,
-    readdressed,
-)
+from edge_app.retrieval.naming import called, first_name, greeted, parted, readdressed
 
 
 @pytest.mark.parametrize(

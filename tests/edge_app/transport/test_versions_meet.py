@@ -9,12 +9,7 @@ from cloud_api import problems
 from decoding_core.messages import VERSION
 from decoding_core.wire_json import VERSION_HEADER, open_to_json
 from edge_app.transport.client import error_of
-from tests.cloud_api.cloud_fakes import (
-    HEADERS,
-    ask,
-    open_request,
-    running,
-)
+from tests.cloud_api.cloud_fakes import HEADERS, ask, open_request, running
 
 
 @pytest.mark.parametrize(
