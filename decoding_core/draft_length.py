@@ -77,8 +77,7 @@ class Plan:
 
 
 def single_chain(costs: Costs, acceptance: float) -> float:
-    """Seconds a token that no order of drafting and verifying can go below, as long as
-    one draft is followed."""
+    """The least seconds a token that any order of drafting and verifying takes."""
     waited = costs.block(1) + costs.round_trip
     return costs.draft + (1.0 - acceptance) * waited
 
@@ -125,8 +124,7 @@ def seconds_a_token(costs: Costs, acceptance: float, plan: Plan) -> float:
 
 
 def _noticed(answer: float, drafts: list[tuple[float, float]], token: float) -> float:
-    """When the device takes in an answer: not before the token is drafted that it has
-    begun."""
+    """When the device takes in an answer: once the token it drafts then is done."""
     for begin, end in drafts:
         if answer <= begin:
             break
@@ -138,8 +136,7 @@ def _noticed(answer: float, drafts: list[tuple[float, float]], token: float) -> 
 
 @lru_cache(512)
 def plan(costs: Costs, acceptance: float, limit: int, window: Window = "auto") -> Plan:
-    """The lengths up to `limit` and, if it is left open, the window that take the
-    least time a token."""
+    """The lengths up to `limit`, and the window if open, that take the least time."""
     lengths = [length for length in _LENGTHS if length <= limit] or [limit]
     best: tuple[float, Plan] | None = None
     for number in range(1, WINDOW + 1) if window == "auto" else (window,):
@@ -168,8 +165,7 @@ class _Measured:
         self.trips: deque[float] = deque(maxlen=32)
 
     def costs(self) -> Costs:
-        """The median draft; the least trip, for the others waited for something else
-        too; of the models the line through what they took."""
+        """The median draft, the least trip, the line through the models' times."""
         count = len(self.blocks) or 1
         length = sum(length for length, _ in self.blocks) / count
         seconds = sum(seconds for _, seconds in self.blocks) / count
@@ -223,9 +219,8 @@ class DraftLengths:
         *,
         by_confidence: bool = False,
     ) -> None:
-        """`limit` is the longest draft; a length or a window that is set stays. Where
-        blocks end by confidence, they show the server where the specialist was sure;
-        otherwise each drafted token is taken to be kept as often as any other."""
+        """`limit` is the longest draft; what is set stays. Ends by confidence show the
+        server where the specialist was sure; else all tokens count alike."""
         self._confidence = _Confidence() if by_confidence else None
         self._length = limit if length == "auto" else min(length, limit)
         self._fitted = length == "auto"
@@ -242,8 +237,7 @@ class DraftLengths:
 
     @property
     def acceptance(self) -> float:
-        """The share of drafted tokens that are kept, of those before a refusal and the
-        refused ones."""
+        """The share kept of the drafted tokens up to and with a refused one."""
         return self._kept / self._tried
 
     @property
@@ -252,8 +246,7 @@ class DraftLengths:
         return (self._ahead if self.window > 1 else self._turns).costs()
 
     def next(self, out: int, drafted: Sequence[float] = ()) -> int:
-        """How long the next block is to be, with `out` blocks out, when tokens of
-        these confidences are drafted for it."""
+        """The length of the next block behind `out` others, `drafted` being begun."""
         planned = self._plan.later if out else self._plan.first
         if self._confidence is None or not self._fitted:
             return planned
@@ -267,17 +260,14 @@ class DraftLengths:
         return self._length
 
     def begins_a_block(self, drafted: Sequence[float]) -> bool:
-        """Whether to begin another block behind tokens of these confidences, which wait
-        for their verdicts."""
+        """Whether to begin another block behind tokens that wait for verdicts."""
         return self.window > 1 and self.chance(drafted) >= _LEAST_CHANCE
 
     def worth_a_token(
         self, drafted: Sequence[float], oldest: int, seconds: float
     ) -> bool:
-        """Whether to draft another token behind tokens of these confidences, of which
-        the first `oldest` make the oldest block, when the verdict on that is expected
-        in `seconds`. A verdict that refuses waits until the token is drafted; one that
-        is overdue is not waited for."""
+        """Whether to draft one more token behind `drafted`, of which the first `oldest`
+        expect their verdict in `seconds`; an overdue one is not waited for."""
         draft = self._ahead.draft
         if not self._ahead.blocks or seconds < -draft:
             return True
@@ -309,8 +299,7 @@ class DraftLengths:
         waited: float,
         drafted: Sequence[float] = (),
     ) -> None:
-        """Take in a verdict on drafted tokens of these confidences: for how long the
-        models worked for it, and for how long it was waited for in all, in seconds."""
+        """Take in a verdict: seconds of the models, and seconds waited in all."""
         if self._confidence is not None:
             for place, confidence in enumerate(drafted[: kept + 1]):
                 self._confidence.learn(confidence, kept=place < kept)

@@ -95,10 +95,8 @@ class CloudRefusedError(CloudError):
 
 
 class CertificateError(CloudRefusedError):
-    """What answers shows another certificate than the server that the device was paired
-    with. Nothing was sent; shown to the user, never retried."""
+    """Another certificate than at pairing. Nothing was sent; never retried."""
 
 
 class VocabularyRefusedError(CloudRefusedError, VocabularyMismatchError):
-    """The server's models have other tokens than the device's. Reported with the first
-    token that differs."""
+    """Server and device have different tokens. Reported with the first that differs."""

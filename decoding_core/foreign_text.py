@@ -55,8 +55,8 @@ def escaped(text: str) -> str:
 
 
 def legible(text: str) -> str:
-    """`text` as a person wants to read prose: what steers a terminal is U+FFFD, what
-    has no width is left out, and a line ends with a new line alone."""
+    """`text` as prose: U+FFFD for what steers, nothing for what has no width, and one
+    kind of new line."""
     return replaced(text, _stand_in)
 
 
@@ -131,8 +131,7 @@ class GatedStream:
 
 
 def ungated(stream: TextIO) -> TextIO:
-    """The stream behind a gate, for our own colours and for data that goes into a file;
-    whoever writes to it answers for what is written."""
+    """The stream behind a gate, for our own colours and for data in files."""
     return stream.ungated if isinstance(stream, GatedStream) else stream
 
 

@@ -52,8 +52,7 @@ Probabilities = Floats | Drawn | Reference  # of all tokens (V,), by their ids
 
 
 def reference_of(draw: Draw, logits: Floats) -> Reference:
-    """`reference` of logits (V,), in float64: what is next to impossible without the
-    history must not be taken for impossible."""
+    """`reference` of logits (V,), in float64: next to impossible is not impossible."""
     logits = logits.astype(np.float64)
     uncut = replace(draw, top_p=1.0).distribution_of(logits)
     cut = uncut if draw.top_p >= 1.0 else draw.distribution_of(logits)

@@ -72,8 +72,7 @@ def make_secret() -> str:
 
 
 def read_code(typed: str) -> Code:
-    """The code that a person typed, in small or capital letters, with 0 for O and 1 for
-    I or L; raises InvalidSettingsError for other words."""
+    """The code typed, 0 for O, 1 for I or L; raises InvalidSettingsError."""
     found = _CODE.fullmatch(typed.strip().upper().translate(_LOOKALIKES))
     if found is None:
         raise InvalidSettingsError(
@@ -112,8 +111,7 @@ def read_invitation(given: str) -> Invitation:
 
 
 def binding_of(fingerprint: str) -> bytes:
-    """What the proofs are bound to: the certificate by its fingerprint; empty: one that
-    an authority vouches for, which the device has checked by itself."""
+    """What the proofs are bound to: a fingerprint, or an authority if empty."""
     return f"certificate {fingerprint}".encode() if fingerprint else b"authority"
 
 

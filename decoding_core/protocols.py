@@ -64,9 +64,8 @@ class Reading:
 
 
 class BatchEngine(Protocol):
-    """A model with the caches of several texts, one per slot. It reads on in several
-    slots at once, which costs little more than in one. Used by one thread alone, but
-    for `interrupt`."""
+    """A model with the caches of several texts, one per slot, read at once for little
+    more than one. Used by one thread, but for `interrupt`."""
 
     @property
     def name(self) -> str:
@@ -92,8 +91,8 @@ class BatchEngine(Protocol):
         """Forget everything in a slot after its first `position` tokens."""
 
     def evaluate(self, readings: Sequence[Reading]) -> list[Floats]:
-        """Read on in several slots, in one pass if they fit; logits (rows, V) of
-        each reading. When it raises, nothing was read."""
+        """Read on in several slots; logits (rows, V) of each. If it raises, nothing was
+        read."""
 
     def interrupt(self) -> None:
         """Abort a long evaluation, from another thread; the model is not used again."""
@@ -119,12 +118,10 @@ class LogitRows(Protocol):
         """How many tokens the rows are over."""
 
     def log_sum_exps(self, temperature: float) -> Floats:
-        """Logarithms (N,) of the sums of exp(logits / temperature), as float64: less
-        this, a logit at the temperature is a log-probability."""
+        """Logarithms (N,) of the sums of exp(logits / temperature), as float64."""
 
     def at(self, rows: Sequence[int] | Ids, token_ids: Sequence[int] | Ids) -> Floats:
-        """The logits (K,) of tokens (K,), each in its row of `rows`; with one row, all
-        in that. As float64."""
+        """Logits (K,) of tokens, each in its row, or all in one; as float64."""
 
     def likeliest_ids(
         self,
@@ -134,15 +131,13 @@ class LogitRows(Protocol):
         base: Self | None = None,
         weight: float = 0.0,
     ) -> NDArray[np.intp]:
-        """The `count` likeliest tokens of a row, rising; of those within `tied` of the
-        last, the lowest ids. With a base, those of the largest logits less `weight`
-        times the base's."""
+        """The `count` likeliest tokens of a row, rising, of ties the lowest ids; with a
+        base, by logits less `weight` times the base's."""
 
     def largest_besides(
         self, row: int, token_ids: Ids, base: Self | None = None, weight: float = 0.0
     ) -> float:
-        """Upper bound on logit - weight * base logit in a row, over all tokens but
-        `token_ids`."""
+        """Upper bound on logits, less `weight` times the base's, besides these."""
 
 
 @runtime_checkable
@@ -158,12 +153,10 @@ Rows = Floats | LogitRows  # rows of logits (N, V), whole or where the engine ha
 
 @runtime_checkable
 class RowsEngine(Protocol):
-    """What a `BatchEngine` may offer besides, where V logits a row are too many to hand
-    out; `verifier.evaluate_rows` asks any engine."""
+    """A `BatchEngine` that hands out less than V logits a row."""
 
     def evaluate_rows(self, readings: Sequence[Reading]) -> list[LogitRows]:
-        """Read as `BatchEngine.evaluate` does; the rows of each reading stay valid
-        whatever the engine reads later."""
+        """As `evaluate`; the rows stay valid whatever is read later."""
 
 
 class Verifier(Protocol):
@@ -215,9 +208,8 @@ class Method(Protocol):
 
     @property
     def decided_by(self) -> Literal["server", "device", "nobody"]:
-        """Who compares a draft with the models; nobody when all is kept. Where the
-        device does, it keeps x with min(1, T(x)/S(x)), T being `target`, or, where
-        noise is shared, while T draws x too."""
+        """Who compares a draft with the models. The device keeps x with
+        min(1, T(x)/S(x)), T being `target`, or, with shared noise, while T draws x."""
 
     @property
     def drafts(self) -> bool:
@@ -225,13 +217,11 @@ class Method(Protocol):
 
     @property
     def drafts_again(self) -> bool:
-        """Whether nothing is drawn in place of a refused token: the device drafts
-        there once more, with fresh noise, and needs no row."""
+        """Whether a refused place is drafted again with fresh noise, without a row."""
 
     @property
     def takes_bonus(self) -> bool:
-        """Whether a token is drawn after a draft that was kept whole. What is drawn at
-        a place then depends on where drafts end."""
+        """Whether a token is drawn after a draft that was kept whole."""
 
     @property
     def needs_specialist(self) -> bool:
@@ -243,13 +233,11 @@ class Method(Protocol):
 
     @property
     def needs_generalist(self) -> bool:
-        """Whether anything depends on the generalist; else no server is asked, and the
-        base, if it is used, runs on the device."""
+        """Whether anything depends on the generalist; else no server is asked."""
 
     @property
     def delta_weight(self) -> float:
-        """With which exponent the personal delta, and so 1/B, stands in the target. The
-        server weighs by it what lies outside of the candidates."""
+        """The exponent of the personal delta, and so of 1/B, in the target."""
 
     @property
     def shares_noise(self) -> bool:
@@ -260,21 +248,17 @@ class Method(Protocol):
         """Which model is given the private prompt."""
 
     def acceptance(self, generalist: Floats, base: Floats, threshold: float) -> Floats:
-        """Probability (N,) that the server keeps tokens of these log-probabilities
-        (N,). A method that the device decides is not asked."""
+        """Probability (N,) that the server keeps tokens of such log-probabilities."""
 
     def target(self, specialist: Floats, row: Candidates) -> Floats:
-        """Probabilities (K,) of the token that is to stand there: in place of one that
-        the server refused, or what a device that decides aims at."""
+        """Probabilities (K,) of the token to stand there: to redraw, or compare."""
 
     def bonus(self, specialist: Floats, row: Candidates) -> Floats:
         """Probabilities (K,) of the token after a full block, if one is drawn."""
 
     def bonus_waits(self, likeliest: int, row: Candidates) -> bool:
-        """Whether no token is drawn after a full block whose row lacks what the next
-        draft begins with, by the specialist's likeliest token there."""
+        """Whether the specialist's likeliest token is missing in the row of a bonus."""
 
     def truncation_bound(self, specialist: Floats, row: Candidates) -> float | None:
-        """How much of the target can lie outside of the row at most, from the
-        specialist's log-probabilities (V,) but for a constant, which may be empty where
-        the method does not use them; None: not known."""
+        """Upper bound on the target's mass outside the row, from the specialist's
+        log-probabilities (V,) but for a constant, or none; None: unknown."""

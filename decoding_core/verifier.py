@@ -92,8 +92,7 @@ class VerifierRole:
 
     @property
     def uses_specialist(self) -> bool:
-        """Whether the specialist takes part: it drafts, or what a token is drawn from
-        depends on it."""
+        """Whether the specialist drafts or the target depends on it."""
         return self.draft_limit > 0 or self.reads_specialist
 
     def positions(self, kept: int, drafted: int) -> range:
@@ -105,14 +104,13 @@ class VerifierRole:
         return range(kept, kept + 1)
 
     def rows(self, drafted: int) -> int:
-        """How many rows of logits a block of `drafted` tokens is verified from: one for
-        each, and one for the bonus or for the token that stands alone."""
+        """Rows of logits for a block of `drafted` tokens, one more for a bonus."""
         return drafted + (self.draws_bonus or not drafted)
 
 
 def role_of(terms: Terms, method: Method | None = None) -> VerifierRole:
-    """The verifier's part under these terms, in the method that they name or in the
-    given one, which was built from the same settings; raises what `build` does."""
+    """The verifier's part under these terms, in the method they name or the given one;
+    raises as `build`."""
     method = method or build_for_server(terms)
     drafts, needs_base = method.drafts, method.needs_base
     on_edge = needs_base and terms.base == "edge"
@@ -137,8 +135,7 @@ def verify(
     base_logits: Rows | None,
     role: VerifierRole,
 ) -> Verdict:
-    """The verdict on `block` from `role.rows` rows of logits (R, V); no base where none
-    is used."""
+    """The verdict on `block` from `role.rows` rows of logits (R, V)."""
     if base_logits is not None and type(base_logits) is not type(generalist_logits):
         # Of two engines: compared in this memory, where rows can be had whole.
         generalist_logits, base_logits = _whole(generalist_logits), _whole(base_logits)
@@ -162,8 +159,7 @@ def _whole(rows: Rows) -> Rows:
 
 
 class _Opinion:
-    """What a model thinks at each position of a block: its rows of logits, each with
-    the one sum over the vocabulary that makes log-probabilities of them."""
+    """A model's rows of logits for a block, each with its sum over the vocabulary."""
 
     def __init__(self, logits: Rows, temperature: float) -> None:
         self.rows = ArrayRows(logits) if isinstance(logits, np.ndarray) else logits
@@ -173,8 +169,7 @@ class _Opinion:
     def logprobs(
         self, rows: Sequence[int] | Ids, token_ids: Sequence[int] | Ids
     ) -> Floats:
-        """Log-probabilities (K,) of tokens (K,), each in its row; with one row, all in
-        that."""
+        """Log-probabilities (K,) of tokens, each in its row, or all in one."""
         logits = self.rows.at(rows, token_ids)
         return logits * self.scale - self.log_sums[np.asarray(rows, np.intp)]
 
@@ -182,8 +177,8 @@ class _Opinion:
 def count_kept(
     block: DraftBlock, generalist: Floats, base: Floats, role: VerifierRole
 ) -> tuple[int, float]:
-    """How many drafted tokens stay, given their log-probabilities (G,), and the sum of
-    L/B up to and with the first refused one."""
+    """How many drafted tokens stay, by log-probabilities (G,), and the sum of L/B with
+    the first refused one."""
     if not block.drafted:
         return 0, 0.0
     keep = role.method.acceptance(generalist, base, block.threshold)
@@ -269,9 +264,8 @@ class RunningThreshold:
         self._sums: list[list[float]] = []  # of each stride: sum of L/B, places
 
     def at(self, position: int, settled: int) -> tuple[float | None, int]:
-        """The threshold of a token at `position` when `settled` tokens are settled, and
-        how many tokens from there on share it at most. None: it depends on tokens that
-        are not settled yet."""
+        """The threshold at `position`, and how many tokens from there share it; None:
+        it depends on tokens not settled yet."""
         if not self._learns:
             return self._start, DRAFT_LIMIT
         room = self.STRIDE - position % self.STRIDE
@@ -319,9 +313,8 @@ def start_of_reading(
 
 
 def read_text(engine: Engine, token_ids: Sequence[int], rows: int = 1) -> Floats:
-    """Logits (rows, V) after each of the last `rows` tokens of a text; the engine reads
-    on from where it begins to differ from what was read. Raises what
-    `Engine.evaluate` does."""
+    """Logits (rows, V) after each of the last `rows` tokens of a text, read from where
+    it differs from what was read; raises as `Engine.evaluate`."""
     wanted = list(token_ids)
     start = start_of_reading(engine.tokens, wanted, rows)
     if start < engine.position:
@@ -330,8 +323,7 @@ def read_text(engine: Engine, token_ids: Sequence[int], rows: int = 1) -> Floats
 
 
 def hold_text(engine: Engine, token_ids: Sequence[int]) -> None:
-    """Have an engine hold a text and nothing behind it. Raises what `Engine.evaluate`
-    does."""
+    """Have an engine hold a text and nothing more; raises as `Engine.evaluate`."""
     if common_prefix(engine.tokens, token_ids) < len(token_ids):
         read_text(engine, token_ids)
     elif len(token_ids) < engine.position:
@@ -355,9 +347,7 @@ class BlockReader:
         self._prompt, self._text = list(request.prompt_ids), list(request.text_ids)
 
     def read(self, block: DraftBlock, rows: int) -> Floats:
-        """Logits (rows, V) over a block, of which the last token is read where a row
-        for what follows it is asked for; raises MessageError if the block does not
-        follow the text."""
+        """Logits (rows, V) over a block; raises MessageError if it does not follow."""
         if digest(self._text[: block.position]) != block.digest:
             raise MessageError("the block does not follow the text")
         self._text[block.position :] = [*block.settled, *block.drafted]
@@ -371,8 +361,7 @@ class BlockReader:
 
 
 def evaluate_rows(engine: BatchEngine, readings: Sequence[Reading]) -> Sequence[Rows]:
-    """`RowsEngine.evaluate_rows` of any engine: whole rows of one that does not offer
-    fewer. `verify` takes either."""
+    """Rows of any engine, whole ones if it offers no others; `verify` takes either."""
     if isinstance(engine, RowsEngine):
         return engine.evaluate_rows(readings)
     return engine.evaluate(readings)
@@ -382,8 +371,7 @@ class BlocksOut(deque[DraftBlock]):
     """The blocks that wait for their verdicts, all of one epoch, the oldest first."""
 
     def add(self, block: DraftBlock) -> None:
-        """Take in a block; those of an epoch before are void. Raises MessageError
-        if the window is full."""
+        """Take in a block, void older epochs; raises MessageError for too many."""
         if self and self[-1].epoch < block.epoch:
             self.clear()
         if len(self) == WINDOW:
@@ -402,8 +390,8 @@ class VerifierHere(ABC):
         self._out.add(block)
 
     def collect(self) -> Verdict:
-        """The verdict on the oldest block that waits; raises MessageError if none
-        does. An error takes all blocks out of the window."""
+        """The oldest block's verdict; raises MessageError for none. An error takes all
+        blocks out of the window."""
         if not self._out:
             raise MessageError("collect was called before submit")
         block = self._out.popleft()
@@ -423,13 +411,8 @@ class VerifierHere(ABC):
 
 
 class EngineVerifier(VerifierHere):
-    """Verifies drafts with a generalist and a base engine in this process; no socket.
-
-    It satisfies the interface that the client of a server does, so the whole system
-    runs in one process for tests, and for a person who has both models on one machine.
-    The base must be there if the method compares with it and the terms place it on
-    the server.
-    """
+    """Verifies drafts with a generalist and a base in this process, for tests and for
+    who has both models here; satisfies the interface of a server's client."""
 
     local = False
 
@@ -440,13 +423,8 @@ class EngineVerifier(VerifierHere):
         self._role: VerifierRole | None = None
 
     def open(self, request: OpenSession) -> SessionOpened:
-        """Begin a text.
-
-        Raises:
-            VocabularyMismatchError: an engine has another vocabulary than the device.
-            UnknownMethodError: there is no such method.
-            MessageError: the method needs a base, and there is none.
-        """
+        """Begin a text; raises VocabularyMismatchError, UnknownMethodError, and
+        MessageError without a base that the method needs."""
         self._role = role_of(request.terms)
         if self._role.uses_base and self._base is None:
             raise MessageError("the method needs a base, and there is none here")

@@ -39,8 +39,7 @@ def opened_to_json(opened: SessionOpened) -> Json:
 
 
 def opened_from_json(body: Mapping[str, Any]) -> SessionOpened:
-    """The answer, with names that can be shown and kept; raises MessageError when it is
-    none."""
+    """The answer, with names that can be shown; raises MessageError for any other."""
     names = [body.get(name) for name in ("session_id", "generalist", "base")]
     texts = [one for one in names if isinstance(one, str)]
     if len(texts) < len(names) or not _SESSION_ID.fullmatch(texts[0]):
