@@ -388,9 +388,9 @@ def replay_command(
         for line in lines_of(tape):
             click.echo(line)
     else:
-        from edge_app.tui.app import ReplayApp  # Textual takes 0.2 s to load
+        from edge_app.tui.app import ReplayApp, run_app  # Textual takes 0.2 s to load
 
-        sys.exit(ReplayApp(tape, speed).play())
+        sys.exit(run_app(ReplayApp(tape, speed)))
 
 
 def lines_of(tape: Tape) -> Iterator[str]:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
@@ -36,9 +37,8 @@ from edge_app.decoding.events import Emit, Event
 from edge_app.service.tape import RecordedService
 from edge_app.tui.journal import JournalFolder
 from edge_app.tui.keys import (
-    ACTIONS,
     APP_ACTIONS,
-    APP_BINDINGS,
+    EVERY,
     IN_BROWSER,
     key_of,
     show_key,
@@ -81,7 +81,7 @@ class SpecSteerApp(App[None]):
         (120, "-broad"),
     ]
     VERTICAL_BREAKPOINTS = [(0, "-low"), (16, "-high")]  # noqa: RUF012 - the same
-    BINDINGS: ClassVar[list[BindingType]] = APP_BINDINGS
+    BINDINGS: ClassVar[list[BindingType]] = [*APP_ACTIONS]
 
     def __init__(
         self,
@@ -303,7 +303,7 @@ class SpecSteerApp(App[None]):
 
         self.push_screen(LeaveQuestion(self.writing.unkept), answered)
 
-    def keep_draft(self) -> bool:
+    def keep_draft(self) -> None:
         """Have the disk hold the draft; `last_words` says where it is, or why it is
         not. Asked for at any time, after any error, it raises nothing."""
         writing = self.writing
@@ -316,15 +316,13 @@ class SpecSteerApp(App[None]):
                 f"Your draft is kept in {writing.kept_in}; start specsteer again and "
                 "it is there."
             )
-            return True
+            return
         with suppress(Exception):
             text = "" if writing.variant is None else writing.variant.text
             if text.strip():
                 why = writing.unkept or "there is no folder for it"
                 self.last_words = f"The draft could not be kept: {why}. It reads:"
                 self.last_words += f"\n\n{legible(text)}"
-                return False
-        return True
 
     def panic(self, *renderables: RenderableType) -> None:
         """Keep the draft before Textual ends on an error outside the message loop."""
@@ -388,16 +386,14 @@ class SpecSteerApp(App[None]):
         Textual's own, those of a panel of keys and of screenshots are ours or none."""
         del screen
         yield SystemCommand("Theme", "other colours", self.action_change_theme)
-        for action in (*ACTIONS, *APP_ACTIONS):
-            if action.id != "palette":  # it is here
-                does = f"{key_of(action.id)}: {action.does}"
-                yield SystemCommand(action.label, does, self._runner(action.action))
+        for name, action in EVERY.items():
+            if name != "palette":  # it is here
+                does = f"{key_of(name)}: {action.tooltip}"
+                run = partial(self._run, action.action)
+                yield SystemCommand(action.description, does, run)
 
-    def _runner(self, action: str) -> Callable[[], None]:
-        def run() -> None:
-            self.call_later(self.run_action, action, self.screen)
-
-        return run
+    def _run(self, action: str) -> None:
+        self.call_later(self.run_action, action, self.screen)
 
 
 DRAWERS = {
@@ -475,10 +471,6 @@ class ReplayApp(SpecSteerApp):
     def on_mount(self) -> None:
         """Begin without a key."""
         self.call_after_refresh(self.page.action_draft)
-
-    def play(self) -> int:
-        """Run until the person leaves; the exit code."""
-        return run_app(self)
 
 
 class Palette(CommandPalette):

@@ -83,10 +83,6 @@ class JournalFolder:
                 found.append((path.stat().st_mtime_ns, path))
         return [path for _, path in sorted(found, reverse=True)]
 
-    def begin(self) -> Journal:
-        """A journal without a file: its first entry makes one."""
-        return Journal(self)
-
     def open(self, path: Path) -> tuple[Journal, Draft]:
         """Go on with the journal at `path`, and what it folds to. A plain one is
         sealed first if the store has become encrypted; a long one is written anew
@@ -217,15 +213,16 @@ class JournalFolder:
 
 
 class Journal:
-    """The journal of the draft on screen."""
+    """The journal of the draft on screen; without a file before its first entry."""
 
     def __init__(
         self,
-        folder: JournalFolder,
+        folder: JournalFolder | None,
         path: Path | None = None,
         handle: int = -1,
         read: _Read | None = None,
     ) -> None:
+        """Without a folder nothing is kept."""
         self._folder, self.path, self._handle = folder, path, handle
         read = read or _Read(Draft(), [], "", None, 0, b"")
         self._seal, self._count, self._size = read.seal, len(read.entries), read.size
@@ -250,9 +247,11 @@ class Journal:
 
     def retry(self) -> None:
         """Append what the disk has refused so far."""
+        if self._folder is None:
+            return
         try:
             if self.path is None:
-                self._make()
+                self._make(self._folder)
             while self._waiting:
                 self._write(self._waiting[0])
                 del self._waiting[0]
@@ -293,11 +292,11 @@ class Journal:
                 os.close(self._handle)
                 self._handle = -1
 
-    def _make(self) -> None:
+    def _make(self, folder: JournalFolder) -> None:
         name = f"draft-{datetime.now():%Y%m%d-%H%M%S}-{secrets.token_hex(4)}.jsonl"
-        path = self._folder.folder / name
+        path = folder.folder / name
         begun = datetime.now().astimezone().isoformat(timespec="seconds")
-        head, self._seal = header(name, self._folder.key(), begun)
+        head, self._seal = header(name, folder.key(), begun)
         make_folder(path.parent)
         self._handle = open_private(path, os.O_RDWR | os.O_CREAT | os.O_EXCL)
         try:

@@ -7,111 +7,92 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-from textual.binding import Binding, BindingType
+from textual.binding import Binding
 from textual.keys import Keys
 
 from models.prompts import TASKS, with_article
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
-    """An action of the page; `id` is what a keymap names."""
-
-    id: str
-    action: str
-    keys: str
-    """The first is shown."""
-    label: str
-    does: str
-    shown: bool = False
-    """Whether the footer has it."""
-    everywhere: bool = False
-    """Whether it works above the drawers, too."""
-    first: bool = False
-    """Whether it comes before what has the focus."""
-
-    def binding(self) -> Binding:
-        """As Textual wants it."""
-        return Binding(
-            self.keys,
-            self.action,
-            self.label,
-            show=self.shown,
-            tooltip=self.does,
-            priority=self.first,
-            id=self.id,
-        )
+def _action(
+    name: str,
+    action: str,
+    keys: str,
+    label: str,
+    does: str,
+    *,
+    shown: bool = False,
+    first: bool = False,
+) -> Binding:
+    """An action, which a keymap names by `name`; the first of its keys is shown."""
+    return Binding(keys, action, label, shown, None, first, does, name)
 
 
 ACTIONS = (
-    Action("draft", "draft", "ctrl+j,ctrl+enter,alt+enter,f5", "Draft",
-           "write what the brief asks for", shown=True),
-    Action("stop", "stop", "escape", "Stop",
-           "stop writing; every settled word stays", shown=True),
-    Action("again", "again", "ctrl+r,f6", "Again",
-           "write another version, or what is selected anew; all are kept", shown=True),
-    Action("go_on", "go_on", "ctrl+g", "Go on", "write on from the cursor"),
-    Action("save", "save", "ctrl+s", "Save", "save the text to a file", shown=True),
-    Action("help", "app.drawer('help')", "f1", "Help",
-           "all keys, and what the looks mean", shown=True, everywhere=True),
-    Action("sources", "app.drawer('sources')", "f2,ctrl+f", "Sources",
-           "which letters were read; leave some out",
-           shown=True, everywhere=True),
-    Action("sent", "app.drawer('sent')", "f3", "Sent",
-           "what left this device, to the last byte", shown=True, everywhere=True),
-    Action("numbers", "app.drawer('numbers')", "f4", "Numbers",
-           "numbers, and how they are reckoned", everywhere=True),
-    Action("compare", "app.drawer('compare')", "f9", "Compare",
-           "two versions side by side; space takes a sentence",
-           shown=True, everywhere=True),
-    Action("earlier", "flip(-1)", "f7", "Earlier", "the version before this one"),
-    Action("later", "flip(1)", "f8", "Later", "the version after this one"),
-    Action("offline", "app.offline", "ctrl+t,alt+o", "Offline",
-           "write on this device alone, or with the checker again", everywhere=True),
-    Action("import", "app.drawer('import')", "ctrl+o", "Your letters",
-           "read your own letters into the store", everywhere=True),
-    Action("new", "app.new", "ctrl+n,alt+n", "New",
-           "put this draft aside, and begin another"),
-    Action("drafts", "app.drawer('drafts')", "ctrl+l", "Drafts",
-           "your drafts: find one, go on with it, or throw it away", everywhere=True),
-    Action("why", "why", "alt+w", "Why this word",
-           "where the word at the cursor came from; so does Enter on a word"),
-    Action("copy", "copy", "alt+c,f10", "Copy", "copy the text, also over SSH"),
-    Action("editor", "editor", "alt+e", "Editor",
-           "change the text in $EDITOR; what you leave as it is keeps its origin"),
-    Action("settings", "app.drawer('settings')", "alt+s", "Settings",
-           "all settings: what they are, and who says so", everywhere=True),
-    Action("keys", "app.drawer('keys')", "alt+k", "Other keys",
-           "give actions other keys", everywhere=True),
-    Action("reply", "app.drawer('reply')", "alt+r", "Answer",
-           "answer a letter that you received", everywhere=True),
-    Action("style", "app.drawer('style')", "f12,alt+t", "Tone",
-           "tone, and whether closer to you or to the checker", everywhere=True),
-    *(Action(task, f"task('{task}')", f"alt+{at}", f"Write {with_article(task)}",
+    _action("draft", "draft", "ctrl+j,ctrl+enter,alt+enter,f5", "Draft",
+            "write what the brief asks for", shown=True),
+    _action("stop", "stop", "escape", "Stop",
+            "stop writing; every settled word stays", shown=True),
+    _action("again", "again", "ctrl+r,f6", "Again",
+            "write another version, or what is selected anew; all are kept",
+            shown=True),
+    _action("go_on", "go_on", "ctrl+g", "Go on", "write on from the cursor"),
+    _action("save", "save", "ctrl+s", "Save", "save the text to a file", shown=True),
+    _action("help", "app.drawer('help')", "f1", "Help",
+            "all keys, and what the looks mean", shown=True),
+    _action("sources", "app.drawer('sources')", "f2,ctrl+f", "Sources",
+            "which letters were read; leave some out", shown=True),
+    _action("sent", "app.drawer('sent')", "f3", "Sent",
+            "what left this device, to the last byte", shown=True),
+    _action("numbers", "app.drawer('numbers')", "f4", "Numbers",
+            "numbers, and how they are reckoned"),
+    _action("compare", "app.drawer('compare')", "f9", "Compare",
+            "two versions side by side; space takes a sentence", shown=True),
+    _action("earlier", "flip(-1)", "f7", "Earlier", "the version before this one"),
+    _action("later", "flip(1)", "f8", "Later", "the version after this one"),
+    _action("offline", "app.offline", "ctrl+t,alt+o", "Offline",
+            "write on this device alone, or with the checker again"),
+    _action("import", "app.drawer('import')", "ctrl+o", "Your letters",
+            "read your own letters into the store"),
+    _action("new", "app.new", "ctrl+n,alt+n", "New",
+            "put this draft aside, and begin another"),
+    _action("drafts", "app.drawer('drafts')", "ctrl+l", "Drafts",
+            "your drafts: find one, go on with it, or throw it away"),
+    _action("why", "why", "alt+w", "Why this word",
+            "where the word at the cursor came from; so does Enter on a word"),
+    _action("copy", "copy", "alt+c,f10", "Copy", "copy the text, also over SSH"),
+    _action("editor", "editor", "alt+e", "Editor",
+            "change the text in $EDITOR; what you leave as it is keeps its origin"),
+    _action("settings", "app.drawer('settings')", "alt+s", "Settings",
+            "all settings: what they are, and who says so"),
+    _action("keys", "app.drawer('keys')", "alt+k", "Other keys",
+            "give actions other keys"),
+    _action("reply", "app.drawer('reply')", "alt+r", "Answer",
+            "answer a letter that you received"),
+    _action("style", "app.drawer('style')", "f12,alt+t", "Tone",
+            "tone, and whether closer to you or to the checker"),
+    *(_action(task, f"task('{task}')", f"alt+{at}", f"Write {with_article(task)}",
              f"ask for {with_article(task)}") for at, task in enumerate(TASKS, 1)),
-    Action("mailto", "mailto", "alt+m", "Mail link",
-           "copy the text as a mailto: link"),
+    _action("mailto", "mailto", "alt+m", "Mail link",
+            "copy the text as a mailto: link"),
 )  # fmt: skip
 
 APP_ACTIONS = (
-    Action("palette", "app.command_palette", "ctrl+p", "palette",
-           "every action by name", first=True),
-    Action("suspend", "app.suspend_process", "ctrl+z,alt+z", "Suspend",
-           "go back to the shell; fg comes back (^Z undoes first, where it can)"),
-    Action("quit", "app.quit", "ctrl+q", "Quit", "leave; the draft is kept",
+    _action("palette", "app.command_palette", "ctrl+p", "palette",
+            "every action by name", first=True),
+    _action("suspend", "app.suspend_process", "ctrl+z,alt+z", "Suspend",
+            "go back to the shell; fg comes back (^Z undoes first, where it can)"),
+    _action("quit", "app.quit", "ctrl+q", "Quit", "leave; the draft is kept",
            first=True),
-    Action("leave", "app.leave", "ctrl+c", "Leave", "copy what is selected, or leave",
+    _action("leave", "app.leave", "ctrl+c", "Leave", "copy what is selected, or leave",
            first=True),
 )  # fmt: skip
 """Those that work on every screen, whatever has the focus."""
 
-APP_BINDINGS: list[BindingType] = [action.binding() for action in APP_ACTIONS]
-PAGE_BINDINGS: list[BindingType] = [action.binding() for action in ACTIONS]
-DRAWER_BINDINGS: list[BindingType] = [
-    action.binding() for action in ACTIONS if action.everywhere
+DRAWER_BINDINGS = [
+    one for one in ACTIONS if one.action.startswith(("app.drawer", "app.offline"))
 ]
+"""Those that work above the drawers, too."""
 
 IN_BROWSER = {"offline": "alt+o,ctrl+t", "new": "alt+n,ctrl+n"}
 """Keys that a browser leaves to a page come first there: ^T, ^N and ^W are its own."""
@@ -120,7 +101,7 @@ UNBOUND = "unbound"
 _NAMED = {"escape": "Esc", "enter": "Enter", "delete": "Del"}
 
 
-EVERY: dict[str, Action] = {one.id: one for one in (*ACTIONS, *APP_ACTIONS)}
+EVERY = {one.id or "": one for one in (*ACTIONS, *APP_ACTIONS)}
 """All actions by the names that `[keys]` has for them."""
 _used: dict[str, str] = {}
 
@@ -131,14 +112,14 @@ def use_keymap(keymap: Mapping[str, str]) -> None:
     _used.update(keymap)
 
 
-def keys_of(action: Action) -> list[str]:
+def keys_of(name: str) -> list[str]:
     """The keys of an action that are in use; the first is shown."""
-    return _used.get(action.id, action.keys).split(",")
+    return _used.get(name, EVERY[name].key).split(",")
 
 
 def key_of(name: str) -> str:
     """The key of the action `name`, as it is shown."""
-    return show_key(keys_of(EVERY[name])[0])
+    return show_key(keys_of(name)[0])
 
 
 def show_key(key: str) -> str:
@@ -176,9 +157,8 @@ def why_no_key(key: str) -> str:
 
 def ways_out(keymap: Mapping[str, str]) -> list[str]:
     """The keys that leave the app with this keymap and that every terminal sends."""
-    ending = (EVERY["leave"], EVERY["quit"])
-    keys = ",".join(keymap.get(one.id, one.keys) for one in ending).split(",")
-    return [key for key in keys if _SENT.fullmatch(key)]
+    keys = (keymap.get(name, EVERY[name].key) for name in ("leave", "quit"))
+    return [key for key in ",".join(keys).split(",") if _SENT.fullmatch(key)]
 
 
 def resolved(wanted: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
@@ -192,14 +172,14 @@ def resolved(wanted: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
     keymap, problems = _as_wanted(wanted)
     if ways_out(keymap):
         return keymap, problems
-    usual = EVERY["quit"].keys
+    usual = EVERY["quit"].key
     others = {
         name: ",".join(key for key in keys.split(",") if key.strip() != usual)
         for name, keys in wanted.items()
     }
     others["quit"] = ",".join(filter(None, (others.get("quit"), usual)))
     keymap, problems = _as_wanted(others)
-    stays = f"{show_key(usual)} stays a key of {EVERY['quit'].label}"
+    stays = f"{show_key(usual)} stays a key of {EVERY['quit'].description}"
     return keymap, [*problems, f"{stays}: else no key of every terminal would leave"]
 
 
@@ -215,20 +195,20 @@ def _as_wanted(wanted: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
         for key in filter(None, (one.strip() for one in wanted[name].split(","))):
             problem = why_no_key(key)
             if not problem and taken.setdefault(key, name) != name:
-                other = EVERY[taken[key]].label
+                other = EVERY[taken[key]].description
                 problem = f"{show_key(key)} is already the key of {other}"
             if problem:
-                problems.append(f"{EVERY[name].label}: {problem}")
+                problems.append(f"{EVERY[name].description}: {problem}")
             else:
                 asked.setdefault(name, []).append(key)
     keymap = {}
     for name, action in EVERY.items():
-        usual = action.keys.split(",")
+        usual = action.key.split(",")
         keys = asked.get(name) or [key for key in usual if taken.get(key, name) == name]
         for key in usual if name not in asked else ():
             if key not in keys:
-                none = "" if keys else f"; {action.label} has none"
-                owner = EVERY[taken[key]].label
+                none = "" if keys else f"; {action.description} has none"
+                owner = EVERY[taken[key]].description
                 problems.append(f"{show_key(key)} is the key of {owner} now{none}")
         if keys != usual:
             keymap[name] = ",".join(keys) or UNBOUND

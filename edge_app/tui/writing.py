@@ -92,7 +92,7 @@ class Writing:
         self.samples = samples
         """Whether the next version is written from sample letters."""
         self._ledger = ledger
-        self._journal: Journal | None = None
+        self._journal = Journal(None)
         self.draft_state = Draft()
         self._first = first
         self.previews: list[Variant] = []
@@ -152,19 +152,9 @@ class Writing:
         return self.draft_state.variants
 
     @property
-    def current(self) -> int:
-        """The place of the version on screen among `variants`."""
-        return self.draft_state.current
-
-    @property
     def variant(self) -> Variant | None:
         """The version on screen."""
         return self.draft_state.variant
-
-    @property
-    def excluded(self) -> dict[int, Source]:
-        """Sources that no further version reads, by their records."""
-        return self.draft_state.excluded
 
     @property
     def offline(self) -> bool:
@@ -189,11 +179,6 @@ class Writing:
     def ready(self) -> bool:
         """Whether the models are loaded."""
         return self.server is not None
-
-    @property
-    def busy(self) -> bool:
-        """Whether the version on screen is still being written or waited for."""
-        return self.variant is not None and self.variant.writing
 
     @property
     def service_busy(self) -> bool:
@@ -286,15 +271,13 @@ class Writing:
     def preview(self, brief: Request, style: Style) -> Variant:
         """Write how the version on screen would begin in another style."""
         shown = self.variant
-        request = (
-            self._request(brief, self.settings) if shown is None else shown.request
-        )
+        asked = self._request(brief, self.settings) if shown is None else shown.request
         request = replace(
-            request,
+            asked,
             brief=style.request(brief),
-            settings=style.settings(request.settings),
+            settings=style.settings(asked.settings),
             offline=self.offline,
-            excluded=frozenset(self.excluded),
+            excluded=frozenset(self.draft_state.excluded),
             max_tokens=PREVIEW_TOKENS,
         )
         made = Variant(request, -1, samples=self.samples)
@@ -308,22 +291,21 @@ class Writing:
         self._stop.set()
         self._next = None
         self.reason = ""
-        stopped = self.variant
-        if stopped is not None and stopped.writing:
-            self._happen(entries.Stopped(stopped.number, keep_empty, cut))
+        if self.variant is not None and self.variant.writing:
+            self._happen(entries.Stopped(self.variant.number, keep_empty, cut))
 
     def flip(self, step: int) -> bool:
         """Show an earlier or later version; False when there is none."""
-        if not 0 <= self.current + step < len(self.variants):
+        at = self.draft_state.current + step
+        if not 0 <= at < len(self.variants):
             return False
-        self._happen(entries.Shown(self.variants[self.current + step].number))
+        self._happen(entries.Shown(self.variants[at].number))
         self.reason = ""
         return True
 
     def ask(self, request: Request) -> None:
         """The person changed the brief."""
-        entry = asked(self.request, request)
-        if entry is not None:
+        if (entry := asked(self.request, request)) is not None:
             self._happen(entry)
 
     def edit(self, variant: Variant, at: int, removed: int, runs: list[Run]) -> None:
@@ -439,14 +421,13 @@ class Writing:
 
     def put_aside(self) -> None:
         """The person is done with the draft: the next start does not open it."""
-        if self._journal is not None and self._journal.path is not None:
+        if self._journal.path is not None:
             self._happen(entries.PutAside())
 
     def retry(self) -> None:
         """Try again what the disk refused to keep, and say so once."""
-        journal = self._journal
-        if journal is not None and journal.problem:
-            journal.retry()
+        if self._journal.problem:
+            self._journal.retry()
         before, self._said_unkept = self._said_unkept, self.unkept
         if before and not self.unkept:
             self._say("what you write is kept again")
@@ -459,12 +440,12 @@ class Writing:
     @property
     def unkept(self) -> str:
         """Why the journal lacks the last entries; empty if it has all."""
-        return self._journal.problem if self._journal is not None else ""
+        return self._journal.problem
 
     @property
     def kept_in(self) -> Path | None:
         """The journal's file; None while there is nothing to keep, or no place."""
-        return self._journal.path if self._journal is not None else None
+        return self._journal.path
 
     def to_read_ahead(self) -> WriteRequest | None:
         """The request that the specialist can read while the person pauses; None if
@@ -487,12 +468,12 @@ class Writing:
     def sync(self) -> None:
         """Have the disk hold the journal, in a thread: it may take a while."""
         journal = self._journal
-        if journal is not None and journal.unsynced:
+        if journal.unsynced:
             threading.Thread(target=journal.sync, daemon=True, name="sync").start()
 
     def exclude(self, source: Source) -> bool:
         """Leave a source out of the next draft, or take it in again."""
-        taken = source.record_id in self.excluded
+        taken = source.record_id in self.draft_state.excluded
         self._happen(entries.LeftOut(source, taken))
         return not taken
 
@@ -556,8 +537,7 @@ class Writing:
         """Stop writing and close the service; True if all its threads have ended."""
         self._stop.set()
         self._stop_reading.set()
-        if self._journal is not None:
-            self._journal.close()
+        self._journal.close()
         return self.background.close(self.service.close)
 
     def _say(self, sentence: str, severity: Severity = "information") -> None:
@@ -592,7 +572,7 @@ class Writing:
             case _:
                 pass
         durable = worth_keeping(event) if ours else None
-        if durable is not None and self._journal is not None:
+        if durable is not None:
             self._journal.add(entries.Written(variant.number, durable))
         variant.apply(event, self.clock())
 
@@ -602,7 +582,7 @@ class Writing:
             brief=self.style.request(brief),
             settings=self.style.settings(settings),
             offline=self.offline,
-            excluded=frozenset(self.excluded),
+            excluded=frozenset(self.draft_state.excluded),
             weighs=True,
             reply_to=None if letter is None else letter.record_id,
         )
@@ -681,8 +661,7 @@ class Writing:
 
     def _happen(self, entry: Entry) -> None:
         """Let `entry` happen to the draft: in the journal first, then here."""
-        if self._journal is not None:
-            self._journal.add(entry)
+        self._journal.add(entry)
         self.draft_state.apply(entry, self.clock())
 
     def look_at_checker(self) -> None:
@@ -698,23 +677,20 @@ class Writing:
         self.draft_state = Draft()
         self.previews = []
         self.traffic = Traffic()
-        self._journal = self.journals.begin() if self.journals is not None else None
-        entry = asked(self.request, first)
-        if entry is not None:
+        self._journal = Journal(self.journals)
+        if (entry := asked(self.request, first)) is not None:
             self._prepare(entry)
 
     def _prepare(self, entry: Entry) -> None:
         """Let `entry` happen; a file is made when more comes."""
         self.draft_state.apply(entry)
-        if self._journal is not None:
-            self._journal.prepare(entry)
+        self._journal.prepare(entry)
 
     def _leave_draft(self) -> None:
         """Stop, and close the journal of the draft on screen."""
         self.stop()
         self.put_aside()
-        if self._journal is not None:
-            self._journal.close()
+        self._journal.close()
 
 
 def _asks_the_same(variant: Variant, request: WriteRequest) -> bool:

@@ -49,7 +49,7 @@ def sources_card(writing: Writing, width: int) -> Text:
         text.append(f"{len(sources) - _SOURCES} more\n")
     if not sources:
         text.append(letters_line(writing) + "\n")
-    for source in list(writing.excluded.values())[:3]:
+    for source in list(writing.draft_state.excluded.values())[:3]:
         text.append(_row(f"- {subject(source)}", "left out", width) + "\n")
     text.right_crop(1)
     return text
@@ -190,7 +190,9 @@ def title(writing: Writing, request: Request) -> Text:
     recipient = request.recipient and f" · {recipient}"
     text = Text.assemble((f"{request.task}{recipient}", "bold"))
     if len(writing.variants) > 1:
-        text.append(f"   version {writing.current + 1} of {len(writing.variants)}")
+        text.append(
+            f"   version {writing.draft_state.current + 1} of {len(writing.variants)}"
+        )
     if writing.variant is not None and writing.variant.unfinished:
         text.append("   not finished")
     return text

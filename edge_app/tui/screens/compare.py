@@ -107,7 +107,7 @@ class CompareDrawer(Drawer):
         places = [n for n, one in enumerate(self._hunks) if not one.same]
         differ = counted(len(places), "difference")
         note.update(
-            f"left: version {self.writing.current + 1} · right: {name} · "
+            f"left: version {self.writing.draft_state.current + 1} · right: {name} · "
             f"{differ if places else 'all sentences are the same'}"
         )
         at = options.highlighted or 0

@@ -10,7 +10,7 @@ from textual.containers import VerticalScroll
 from textual.widget import Widget
 from textual.widgets import Static
 
-from edge_app.tui.keys import ACTIONS, APP_ACTIONS, key_of, keys_of, show_key
+from edge_app.tui.keys import EVERY, key_of, keys_of, show_key
 from edge_app.tui.screens.drawer import Drawer
 
 _LOOKS = (
@@ -39,9 +39,10 @@ class HelpDrawer(Drawer):
     def contents(self) -> Iterable[Widget]:
         """The keys, the looks, and what goes where."""
         keys = _table()
-        for action in (*ACTIONS, *APP_ACTIONS):
-            shown = " ".join(show_key(key) for key in keys_of(action))
-            keys.add_row(Text(shown, "bold"), f"{action.label}: {action.does}")
+        for name, action in EVERY.items():
+            shown = " ".join(map(show_key, keys_of(name)))
+            said = f"{action.description}: {action.tooltip}"
+            keys.add_row(Text(shown, "bold"), said)
         looks = _table()
         looks.add_row("", "")
         for name, look, meaning in _LOOKS:

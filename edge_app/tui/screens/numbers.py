@@ -31,10 +31,10 @@ class NumbersDrawer(Drawer):
     def on_mount(self) -> None:
         """Keep the table up to date."""
         self.query_one(VerticalScroll).focus()
-        self._advance()
-        self.set_interval(0.5, self._advance)
+        self.advance()
 
-    def _advance(self) -> None:
+    def advance(self) -> None:
+        """Show what has come since."""
         table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
         table.add_column(style="bold")
         table.add_column()

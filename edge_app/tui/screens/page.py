@@ -8,19 +8,20 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
+from rich.text import Text
 from textual import events, on
 from textual.app import ComposeResult, SuspendNotSupported
+from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
-from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Static
 
 from edge_app.decoding.events import Source
 from edge_app.service.requests import WriteRequest
-from edge_app.tui.keys import PAGE_BINDINGS, key_of
+from edge_app.tui.keys import ACTIONS, key_of
 from edge_app.tui.letters import sender
 from edge_app.tui.saving import propose
 from edge_app.tui.screens import cards
@@ -30,7 +31,6 @@ from edge_app.tui.screens.drawer import Drawer, HeldBackQuestion, ask_held_back
 from edge_app.tui.screens.editor import DraftEditor
 from edge_app.tui.screens.widgets import Card, Saying, Steps
 from edge_app.tui.text import Run
-from edge_app.tui.variant import Variant
 from edge_app.tui.writing import Writing
 from models.prompts import Request
 
@@ -39,11 +39,9 @@ if TYPE_CHECKING:
     from edge_app.tui.screens.why import Word
 
 
-LEGEND = (
-    "plain kept · [u]underlined[/u] redrawn · "
-    "[i]slanted[/i] waiting · [s]struck[/s] refused"
-)
-LEGEND_HELD = LEGEND.replace("plain kept", "[b]bold[/b] held back")
+_LOOKS = " · [u]underlined[/u] redrawn · [i]slanted[/i] waiting · [s]struck[/s] refused"
+LEGEND = Text.from_markup(f"plain kept{_LOOKS}")
+LEGEND_HELD = Text.from_markup(f"[b]bold[/b] held back{_LOOKS}")
 """Where something was; as wide as the narrowest page with a legend has room for."""
 FRAME_SECONDS = 1 / 30
 PAUSE_SECONDS = 0.4
@@ -52,19 +50,10 @@ CARD_SECONDS = 0.25
 """Numbers change no faster than they can be read."""
 
 
-class Came(Message):
-    """Something has come from the service's threads."""
-
-
-def legend(variant: Variant | None) -> str:
-    """What the looks of the words of a version mean, as markup."""
-    return LEGEND if variant is None or not variant.held else LEGEND_HELD
-
-
 class Page(Screen[None]):
     """The screen with the brief, the draft and the cards."""
 
-    BINDINGS = PAGE_BINDINGS
+    BINDINGS: ClassVar[list[BindingType]] = [*ACTIONS]
     AUTO_FOCUS = "#request"  # at once: each change of focus costs a paint
 
     def __init__(
@@ -83,7 +72,6 @@ class Page(Screen[None]):
         self._first = first
         self._cards_due = 0.0
         self._stale = True
-        self._legend = LEGEND
         self._frame: asyncio.TimerHandle | None = None
         self._drawn = 0.0
         self._pause: asyncio.TimerHandle | None = None
@@ -100,10 +88,8 @@ class Page(Screen[None]):
                 yield Brief(self._first)
                 yield DraftEditor(self.writing.edit)
                 yield Static(id="reason", markup=False)
-                yield Static(id="hint", markup=False)
-                yield Static(
-                    Content.from_markup(self._legend), id="legend", markup=False
-                )
+                yield Saying(id="hint")
+                yield Saying(id="legend")
             with VerticalScroll(id="rail", can_focus=False):
                 yield Card("sources", "")
                 yield Card("sent", "Left this device")
@@ -115,8 +101,9 @@ class Page(Screen[None]):
         """The cursor waits in the brief."""
         self.query_one(Brief).focus_text()
         self.refresh_all()
-        self.writing.background.wake = lambda: self.post_message(Came())
-        self.post_message(Came())
+        # A message of the page, as it comes from any thread.
+        self.writing.background.wake = lambda: self.call_later(self.frame_soon)
+        self.frame_soon()
 
     def on_resize(self) -> None:
         """Cards have lines of another width now."""
@@ -153,18 +140,14 @@ class Page(Screen[None]):
         now = self.writing.clock()
         self.editor.show(self.writing.variant, now)
         hint = next_step(self.writing, samples=self.writing.samples)
-        line = self.query_one("#hint", Static)
-        if hint != line.content:
-            line.update(hint, layout=False)
+        self.query_one("#hint", Saying).say(Text(hint))
         # Why there is no new text, for as long as nothing else is done.
         reason = self.query_one("#reason", Static)
         if self.writing.reason != reason.content:
             reason.update(self.writing.reason)
             reason.display = bool(self.writing.reason)
-        said = legend(self.writing.variant)
-        if said != self._legend:
-            self._legend = said
-            self.query_one("#legend", Static).update(Content.from_markup(said))
+        held = self.writing.variant is not None and self.writing.variant.held
+        self.query_one("#legend", Saying).say(LEGEND_HELD if held else LEGEND)
         self._stale = True
         self._refresh_cards()
 
@@ -177,12 +160,11 @@ class Page(Screen[None]):
         request = self.brief.request
         self.brief.show_style(writing.style, writing.reply_to)
         self.brief.propose(writing.people)
-        empty = writing.variant is None
-        self.editor.placeholder = Content(
-            welcome(samples=writing.samples, practice_models=self._practice_models)
-            if empty
-            else starting(writing)
-        )
+        hint = starting(writing)
+        if writing.variant is None:
+            practice = self._practice_models
+            hint = welcome(samples=writing.samples, practice_models=practice)
+        self.editor.placeholder = Content(hint)
         whose = cards.whose(writing)
         sources, sent, figures = self.query(Card)
         sources.title = "From your letters" if whose == cards.OWN else whose
@@ -193,7 +175,6 @@ class Page(Screen[None]):
         figures.say(cards.numbers_card(writing))
         self.query_one("#strip", Saying).say(cards.strip_line(writing))
 
-    @on(Came)
     def frame_soon(self) -> None:
         """Draw a frame when the one before has been seen long enough."""
         if self._frame is None:

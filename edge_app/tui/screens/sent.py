@@ -59,10 +59,10 @@ class SentDrawer(Drawer):
         table = self.query_one(DataTable)
         table.add_columns(*_COLUMNS)
         table.focus()
-        self._advance()
-        self.set_interval(0.5, self._advance)
+        self.advance()
 
-    def _advance(self) -> None:
+    def advance(self) -> None:
+        """Show what has come since."""
         sent = self.writing.traffic.sent
         table = self.query_one(DataTable)
         for number, message in enumerate(sent[self._shown :], self._shown):

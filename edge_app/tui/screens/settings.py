@@ -18,7 +18,7 @@ from decoding_core.errors import DecodingError
 from decoding_core.foreign_text import one_line
 from edge_app.config.schema import SECRET, Setting, list_settings
 from edge_app.config.settings import settings_path
-from edge_app.tui.keys import EVERY, Action, keys_of, show_key, ways_out, why_no_key
+from edge_app.tui.keys import EVERY, keys_of, show_key, ways_out, why_no_key
 from edge_app.tui.preferences import Preferences
 from edge_app.tui.saving import why_not
 from edge_app.tui.screens.drawer import Drawer, fill
@@ -246,7 +246,7 @@ class KeysDrawer(_PreferencesDrawer):
     def action_wait(self, adds: bool) -> None:
         """Wait for another key of the chosen action, or for one more."""
         self._adds, self.takes_all_keys = adds, True
-        label = self._chosen().label
+        label = EVERY[self._chosen()].description
         self.say(f"press a key for {label}; esc keeps what it has", ".note")
 
     @on(OptionList.OptionSelected)
@@ -265,46 +265,45 @@ class KeysDrawer(_PreferencesDrawer):
         event.prevent_default()
         self.takes_all_keys = False
         self.say("", ".note")
-        action, key = self._chosen(), event.key
-        if key == "escape" and action.id != "stop":
+        name, key = self._chosen(), event.key
+        if key == "escape" and name != "stop":
             return
-        owner = next((one for one in EVERY.values() if key in keys_of(one)), action)
+        owner = next((one for one in EVERY if key in keys_of(one)), name)
         problem = why_no_key(key)
-        if not problem and owner is not action:
-            problem = (
-                f"{show_key(key)} is the key of {owner.label}: give that another first"
-            )
+        if not problem and owner != name:
+            other = EVERY[owner].description
+            problem = f"{show_key(key)} is the key of {other}: give that another first"
         if problem:
             self.say(problem)
             return
-        had = [one for one in keys_of(action) if one != key] if self._adds else []
+        had = [one for one in keys_of(name) if one != key] if self._adds else []
         self._keep(",".join([*had, key]))
 
     def _keep(self, keys: str | None) -> None:
-        action, preferences = self._chosen(), self._preferences
-        problems = self._kept(lambda: preferences.keep_keys(action.id, keys))
+        name, preferences = self._chosen(), self._preferences
+        problems = self._kept(lambda: preferences.keep_keys(name, keys))
         if problems is None:
             return
-        said = [f"{action.label} has {self._keys_of(action)}", *problems]
-        if action.id in ("quit", "leave"):
+        said = [f"{EVERY[name].description} has {self._keys_of(name)}", *problems]
+        if name in ("quit", "leave"):
             ways = " or ".join(map(show_key, ways_out(preferences.keymap)))
             said.append(f"{ways} leaves")
         self.say("; ".join(said))
         self.call_after_refresh(self._list)
 
-    def _keys_of(self, action: Action) -> str:
-        keys = self._preferences.keymap.get(action.id, action.keys).split(",")
+    def _keys_of(self, name: str) -> str:
+        keys = self._preferences.keymap.get(name, EVERY[name].key).split(",")
         return " ".join(map(show_key, keys))
 
     def _list(self) -> None:
         lines = []
-        for action in EVERY.values():
-            yours = " (yours)" if action.id in self._preferences.keymap else ""
-            line = Text(f"{action.label:<16} {self._keys_of(action):<24} ")
-            line.append(action.id + yours, "dim")
-            lines.append(Option(line, id=action.id))
+        for name, action in EVERY.items():
+            yours = " (yours)" if name in self._preferences.keymap else ""
+            line = Text(f"{action.description:<16} {self._keys_of(name):<24} ")
+            line.append(name + yours, "dim")
+            lines.append(Option(line, id=name))
         fill(self.query_one(OptionList), lines)
 
-    def _chosen(self) -> Action:
+    def _chosen(self) -> str:
         chosen = self.query_one(OptionList).highlighted_option
-        return EVERY[chosen.id if chosen and chosen.id else "draft"]
+        return (chosen and chosen.id) or "draft"

@@ -44,7 +44,7 @@ class SourcesDrawer(ListDrawer):
         variant = self.writing.variant
         found = list(variant.sources) if variant else []
         known = {source.record_id for source in found}
-        left_out = self.writing.excluded.values()
+        left_out = self.writing.draft_state.excluded.values()
         return found + [source for source in left_out if source.record_id not in known]
 
     def _list(self, sources: Sequence[Source]) -> None:
@@ -53,7 +53,7 @@ class SourcesDrawer(ListDrawer):
         variant = self.writing.variant
         request = self.writing.request if variant is None else variant.request.brief
         for source in sources:
-            out = source.record_id in self.writing.excluded
+            out = source.record_id in self.writing.draft_state.excluded
             line = Text(f"{'- ' if out else ''}{date(source):<9} {subject(source)}")
             line.stylize("strike" if out else "")
             if not self._query:

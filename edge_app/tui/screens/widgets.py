@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 from urllib.parse import unquote, urlsplit
 
 from rich.cells import set_cell_size
@@ -65,22 +65,9 @@ class Card(Saying):
 class LineInput(Input):
     """One line of text."""
 
-    def __init__(
-        self,
-        value: str = "",
-        *,
-        name: str,
-        placeholder: str = "",
-        suggester: Suggester | None = None,
-    ) -> None:
-        super().__init__(
-            value,
-            placeholder=placeholder,
-            suggester=suggester,
-            id=name,
-            compact=True,
-            select_on_focus=False,
-        )
+    def __init__(self, value: str = "", *, name: str, **options: Any) -> None:
+        options |= {"compact": True, "select_on_focus": False}
+        super().__init__(value, id=name, **options)
         self.cursor_blink = False
 
 

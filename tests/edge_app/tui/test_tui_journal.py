@@ -147,7 +147,7 @@ def test_what_comes_back_is_what_there_was(tmp_path_factory, data, key):
     folder = JournalFolder(
         tmp_path_factory.mktemp("drafts", numbered=True), lambda: key
     )
-    journal, draft = folder.begin(), Draft()
+    journal, draft = Journal(folder), Draft()
     ends, states = [0], [state(draft)]
 
     def happen() -> None:
@@ -202,7 +202,7 @@ def test_a_splice_is_that_of_the_letters(before, data):
 def test_the_screen_is_what_the_journal_folds_to(tmp_path):
     """Random typing, pasting, cutting, undoing and redoing in the editor."""
     folder = JournalFolder(tmp_path / "drafts")
-    draft, journal = Draft(), folder.begin()
+    draft, journal = Draft(), Journal(folder)
 
     def happen(entry) -> None:
         journal.add(entry)
@@ -248,7 +248,7 @@ def test_the_screen_is_what_the_journal_folds_to(tmp_path):
 
 
 def journal_with(folder: JournalFolder, words: str) -> Journal:
-    journal = folder.begin()
+    journal = Journal(folder)
     journal.add(asked(Request(""), Request(words)))
     return journal
 
@@ -404,7 +404,7 @@ def test_texts_of_sources_stay_in_the_store(tmp_path):
 def test_what_is_typed_is_a_line(tmp_path, key):
     """For the brief and for the version, what is taken back too; a long one is two."""
     folder = JournalFolder(tmp_path, lambda: key)
-    journal, draft = folder.begin(), Draft()
+    journal, draft = Journal(folder), Draft()
 
     def happen(entry) -> None:
         journal.add(entry)

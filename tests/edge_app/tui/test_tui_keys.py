@@ -92,7 +92,7 @@ def test_keys_of_the_newer_protocol_and_longer_ones(sent, key, typed):
 
 def test_every_alt_key_of_the_app_comes_from_a_terminal():
     """An action whose key no older terminal can send has none there."""
-    bound = {key for one in (*ACTIONS, *APP_ACTIONS) for key in one.keys.split(",")}
+    bound = {key for one in (*ACTIONS, *APP_ACTIONS) for key in one.key.split(",")}
     bound |= {key for one in SaveDialog.BINDINGS for key in one.key.split(",")}
     characters = [*map(chr, range(32, 127)), "\r"]
     sent = {keys_of(f"\x1b{character}")[0].key for character in characters}
@@ -118,7 +118,7 @@ def test_alt_with_any_key_types_nothing(start):
     a digit takes another kind of text."""
     terminal = start()
     terminal.until("drafts it")
-    bound = {key for one in (*ACTIONS, *APP_ACTIONS) for key in one.keys.split(",")}
+    bound = {key for one in (*ACTIONS, *APP_ACTIONS) for key in one.key.split(",")}
     free = [one for one in map(chr, range(33, 127)) if f"alt+{one}" not in bound]
     others = "".join(alt(one) for one in free if one not in "bf[O")
     terminal.send(others + alt("2"))
@@ -229,7 +229,7 @@ def test_what_cannot_be_is_said(wanted, sentence):
 
 
 def test_no_two_actions_share_a_key_and_each_could_be_bound():
-    keymap, problems = resolved({one.id: one.keys for one in ACTIONS})
+    keymap, problems = resolved({one.id: one.key for one in ACTIONS})
 
     assert (keymap, problems) == ({}, [])
     assert why_no_key("ctrl+enter") == ""

@@ -115,7 +115,7 @@ def test_without_models_nothing_waits():
         assert settle(writing, lambda: bool(writing.problem)) == [
             (fake.unprepared, "error")
         ]
-        assert not writing.busy
+        assert not writing.variants
 
 
 def test_the_ledger_reads_all_events():
