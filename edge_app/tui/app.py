@@ -33,7 +33,7 @@ from decoding_core.errors import DecodingError
 from decoding_core.foreign_text import GatedStream, legible
 from decoding_core.settings import MethodSettings
 from edge_app.config.settings import read_settings
-from edge_app.decoding.events import Emit, Event
+from edge_app.decoding.events import Event
 from edge_app.service.tape import RecordedService
 from edge_app.tui.journal import JournalFolder
 from edge_app.tui.keys import (
@@ -90,14 +90,12 @@ class SpecSteerApp(App[None]):
         save_folder: Path,
         first_request: Request | None = None,
         defaults: MethodSettings | None = None,
-        ledger: Emit | None = None,
         clock: Callable[[], float] = time.monotonic,
         journals: JournalFolder | None = None,
         practice_models: bool = False,
         preferences: Preferences | None = None,
     ) -> None:
         """`first_request` fills the brief where the store holds sample letters only;
-        `ledger` is a further reader of the events, called from the service's threads;
         `journals` is where drafts are kept as they are written, None: nowhere;
         `practice_models` says that the embedded pair writes; `preferences` are what the
         settings say of the app."""
@@ -124,7 +122,6 @@ class SpecSteerApp(App[None]):
         self.writing = Writing(
             service,
             defaults or MethodSettings(),
-            ledger,
             clock,
             first=first_request,
             journals=journals,

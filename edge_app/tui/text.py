@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import accumulate, takewhile
+from itertools import takewhile
 from typing import Literal, get_args
 
 State = Literal["kept", "replaced", "waiting", "refused", "typed", "pasted", "held"]
@@ -70,11 +70,13 @@ def strongest(states: Iterable[State]) -> State:
     return next((state for state in _STRONGEST if state in found), "kept")
 
 
-def words_of(text: str, states: Sequence[State]) -> list[tuple[int, int, State]]:
-    """Start, end and look of every word of a text with a state for each letter."""
+def words_of(runs: Iterable[Run]) -> list[tuple[int, int, State]]:
+    """Start, end and look of every word."""
+    runs = list(runs)
+    states = [state for text, state in runs for _ in text]
     return [
         (word.start(), word.end(), strongest(states[word.start() : word.end()]))
-        for word in _WORD.finditer(text)
+        for word in _WORD.finditer("".join(text for text, _ in runs))
     ]
 
 
@@ -91,16 +93,7 @@ def word_count(text: str) -> int:
 def count_words(runs: Iterable[Run]) -> dict[State, int]:
     """Words by how they look; one that was kept from the server was kept, too."""
     counts: dict[State, int] = {"kept": 0, "replaced": 0, "typed": 0, "pasted": 0}
-    runs = [(text, state) for text, state in runs if text]
-    ends = list(accumulate(len(text) for text, _ in runs))
-    at = 0
-    for word in _WORD.finditer("".join(text for text, _ in runs)):
-        while ends[at] <= word.start():
-            at += 1
-        last = at
-        while ends[last] < word.end():
-            last += 1
-        look = strongest(state for _, state in runs[at : last + 1])
-        counted: State = "kept" if look == "held" else look
-        counts[counted] = counts.get(counted, 0) + 1
+    for _, _, look in words_of(runs):
+        counted_as: State = "kept" if look == "held" else look
+        counts[counted_as] = counts.get(counted_as, 0) + 1
     return counts

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 from decoding_core.errors import StoppedError
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import (
-    Emit,
     Event,
     FinishReason,
     HeldBack,
@@ -74,7 +73,6 @@ class Writing:
         self,
         service: WritingService,
         settings: MethodSettings,
-        ledger: Emit | None = None,
         clock: Callable[[], float] = time.monotonic,
         *,
         first: Request | None = None,
@@ -91,7 +89,6 @@ class Writing:
         """What is to be said to the person; the screen takes it out."""
         self.samples = samples
         """Whether the next version is written from sample letters."""
-        self._ledger = ledger
         self._journal = Journal(None)
         self.draft_state = Draft()
         self._first = first
@@ -623,8 +620,6 @@ class Writing:
         background = self.background
 
         def emit(event: Event) -> None:
-            if self._ledger is not None:
-                self._ledger(event)
             background.post(lambda: self.happened(variant, event))
 
         def ask(held: HeldBack) -> MayLeave:

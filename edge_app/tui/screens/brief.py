@@ -8,7 +8,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
-from textual.suggester import Suggester
+from textual.suggester import Suggester, SuggestFromList
 from textual.widgets import Input, Label, Select, Static, TextArea
 
 from edge_app.decoding.events import Source
@@ -16,7 +16,7 @@ from edge_app.retrieval.naming import parted
 from edge_app.service.requests import Letter
 from edge_app.tui.draft import MOST_STARS, Style
 from edge_app.tui.letters import address, sender, subject
-from edge_app.tui.screens.widgets import LineInput, PageText, Steps
+from edge_app.tui.screens.widgets import LineInput, PageText, Steps, kinds
 from models.prompts import TASKS, Request
 
 _BEFORE = {"email": "to", "review": "of"}
@@ -28,28 +28,10 @@ _SAYS = {
 }
 
 
-_STARS = [
+STARS = [
     "no stars",
     *("★" * count + "☆" * (MOST_STARS - count) for count in range(1, MOST_STARS + 1)),
 ]
-
-
-class PeopleSuggester(Suggester):
-    """Proposes somebody whose name or address begins with what is typed; → takes it."""
-
-    def __init__(self) -> None:
-        super().__init__(use_cache=False, case_sensitive=True)
-        self.people: Sequence[str] = ()
-        """As `Name <address>`, the latest first."""
-
-    async def get_suggestion(self, value: str) -> str | None:
-        """The latest person."""
-        typed = value.casefold()
-        for person in self.people:
-            for form in (person, parted(person)[1]):
-                if form.casefold().startswith(typed) and form != value:
-                    return form
-        return None
 
 
 class Brief(Vertical):
@@ -61,23 +43,17 @@ class Brief(Vertical):
     def __init__(self, first: Request | None) -> None:
         super().__init__(id="brief")
         self._first = first or Request("", TASKS[0])
+        self._forms: list[str] = []
+        self._suggester: Suggester | None = None
 
     def compose(self) -> ComposeResult:
         """One line for the kind and the recipient, then the text."""
         yield Static(id="answers", markup=False)
         with Horizontal(id="address"):
-            kinds = [(task, task) for task in TASKS]
-            yield Select(
-                kinds,
-                value=self._first.task,
-                allow_blank=False,
-                id="task",
-                compact=True,
-            )
+            yield kinds(TASKS, self._first.task, "task")
             yield Label(id="before", markup=False)
-            people = PeopleSuggester()
-            yield LineInput(self._first.recipient, name="recipient", suggester=people)
-            yield Steps("stars", "", _STARS, 0)
+            yield LineInput(self._first.recipient, name="recipient")
+            yield Steps("stars", "", STARS, 0)
         yield PageText(self._first.text, "request", "What should it say?")
 
     @property
@@ -93,9 +69,8 @@ class Brief(Vertical):
     def request(self, request: Request) -> None:
         self.query_one("#task", Select).value = request.task
         self.query_one("#recipient", Input).value = request.recipient
-        text = self.query_one("#request", PageText)
-        text.text = request.text
-        text.move_cursor(text.document.end)
+        self.query_one("#request", PageText).text = request.text
+        self._to_the_end()
 
     @property
     def kind(self) -> str:
@@ -103,10 +78,17 @@ class Brief(Vertical):
         return str(self.query_one("#task", Select).value)
 
     def propose(self, people: Sequence[str]) -> None:
-        """Complete the recipient of a mail by one of `people`."""
-        suggester = self.query_one("#recipient", Input).suggester
-        assert isinstance(suggester, PeopleSuggester)
-        suggester.people = people if self.kind == "email" else ()
+        """Complete the recipient of a mail by one of `people`, whose name or address
+        begins with what is typed; → takes it."""
+        forms = [form for one in people for form in (one, parted(one)[1]) if form]
+        if forms != self._forms:
+            self._forms = forms
+            suggester = SuggestFromList(forms, case_sensitive=False)
+            self._suggester = suggester if forms else None
+        mail = self.kind == "email"
+        self.query_one("#recipient", Input).suggester = (
+            self._suggester if mail else None
+        )
 
     def take_task(self, task: str) -> None:
         """Ask for another kind of text."""
@@ -134,9 +116,12 @@ class Brief(Vertical):
 
     def focus_text(self) -> None:
         """Focus the request's text with the cursor at its end."""
+        self._to_the_end().focus()
+
+    def _to_the_end(self) -> PageText:
         text = self.query_one("#request", PageText)
         text.move_cursor(text.document.end)
-        text.focus()
+        return text
 
     def type(self, text: str) -> None:
         """Insert what was typed elsewhere at the end of the request's text."""

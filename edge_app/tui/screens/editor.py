@@ -253,7 +253,7 @@ class DraftEditor(PageText):
         runs = cut(self._runs, start, start + len(line))
         states = [state for piece, state in runs for _ in piece]
         looks = list(states)
-        for first, end, look in words_of(line, states):
+        for first, end, look in words_of(runs):
             looks[first:end] = [look] * (end - first)
         for word in re.finditer(r"\S+", line):
             for look, letters in groupby(

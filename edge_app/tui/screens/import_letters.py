@@ -13,7 +13,7 @@ from textual.widgets import Button, Input, Label, ProgressBar, Select, Static
 from decoding_core.foreign_text import one_line
 from edge_app.tui.saving import PathError, typed_path, why_not
 from edge_app.tui.screens.drawer import Drawer
-from edge_app.tui.screens.widgets import LineInput, PathInput, dropped
+from edge_app.tui.screens.widgets import LineInput, PathInput, dropped, kinds
 from edge_app.tui.writing import Import
 from personal_store.importers import available
 
@@ -43,9 +43,7 @@ class ImportDrawer(Drawer):
             markup=False,
         )
         yield _field("file or folder", PathInput())
-        kinds = [(kind, kind) for kind in (_AUTO, *available())]
-        kind = Select(kinds, value=_AUTO, allow_blank=False, id="kind", compact=True)
-        yield _field("kind", kind)
+        yield _field("kind", kinds((_AUTO, *available()), _AUTO, "kind"))
         me = LineInput(name="me", placeholder="you@example.org, me@work.example")
         yield _field("your addresses", me)
         yield Static(id="plan", markup=False)

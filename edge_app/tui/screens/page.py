@@ -36,7 +36,6 @@ from models.prompts import Request
 
 if TYPE_CHECKING:
     from edge_app.tui.screens.save import Piece
-    from edge_app.tui.screens.why import Word
 
 
 _LOOKS = " · [u]underlined[/u] redrawn · [i]slanted[/i] waiting · [s]struck[/s] refused"
@@ -139,7 +138,7 @@ class Page(Screen[None]):
         """Draw a frame: the draft always, the cards if they are due."""
         now = self.writing.clock()
         self.editor.show(self.writing.variant, now)
-        hint = next_step(self.writing, samples=self.writing.samples)
+        hint = next_step(self.writing)
         self.query_one("#hint", Saying).say(Text(hint))
         # Why there is no new text, for as long as nothing else is done.
         reason = self.query_one("#reason", Static)
@@ -428,22 +427,13 @@ class Page(Screen[None]):
         if self.writing.variant is None:
             self.notify("there is no word yet", severity="warning")
             return
-        editor, editing = self.editor, self.editor.editing
-        letter = editor.selected_letters()[1] if editing else None
-        broken: list[int] = []
-
-        def mark(word: Word) -> None:
-            if editing:
-                editor.select_letters(word.start, word.end)
+        editor = self.editor
 
         def unmark(_: None) -> None:
-            if broken and editing:
-                editor.put(broken[0], 0, [("\n", "typed")])
-            elif editing:
+            if editor.editing:
                 editor.move_cursor(editor.selection.start)
 
-        drawer = WhyDrawer(self.writing, letter, mark, broken.append)
-        self.app.push_screen(drawer, unmark)
+        self.app.push_screen(WhyDrawer(self.writing, editor), unmark)
 
     @on(DraftEditor.Typed)
     def _edit(self, event: DraftEditor.Typed) -> None:
@@ -481,7 +471,7 @@ class Page(Screen[None]):
         return self.writing.request
 
 
-def next_step(writing: Writing, *, samples: bool) -> str:
+def next_step(writing: Writing) -> str:
     """A hint at the keys that are of use in the present state."""
     variant = writing.variant
     if writing.problem:
@@ -490,15 +480,16 @@ def next_step(writing: Writing, *, samples: bool) -> str:
         # Stays the same while words come.
         return starting(writing) or "writing and checking… esc stops"
     if variant is None or not variant.text:
-        return (
-            f"{key_of('draft')} drafts it" if writing.ready else "loading the models…"
-        )
+        drafts = f"{key_of('draft')} drafts it"
+        return drafts if writing.ready else "loading the models…"
     if variant.unfinished:
         return f"not finished: it was cut off · {key_of('draft')} goes on with it"
     if len(writing.variants) > 1:
         flip = f"{key_of('earlier')}/{key_of('later')} flip versions"
         return f"{flip} · {key_of('compare')} compares · {key_of('sent')} what left"
-    then = f"{key_of('import')} your letters" if samples else f"{key_of('save')} save"
+    then = f"{key_of('save')} save"
+    if writing.samples:
+        then = f"{key_of('import')} your letters"
     return f"edit anything · {key_of('again')} again · {then}"
 
 
@@ -518,15 +509,9 @@ def starting(writing: Writing) -> str:
 
 
 def welcome(*, samples: bool, practice_models: bool) -> str:
-    """What the empty page says of the letters and models at hand, and how to have
-    better ones."""
-    lines = []
-    if samples:
-        lines.append(
-            f"These are Tess's sample letters. {key_of('import')} reads your own."
-        )
-    if practice_models:
-        lines.append(
-            "These are practice models. specsteer models finds ones that write well."
-        )
+    """What the empty page says of the letters and models at hand."""
+    reads = f"{key_of('import')} reads your own."
+    finds = "specsteer models finds ones that write well."
+    lines = [f"These are Tess's sample letters. {reads}"] * samples
+    lines += [f"These are practice models. {finds}"] * practice_models
     return "\n".join(lines)

@@ -21,9 +21,9 @@ from textual.widgets import Input, Static
 from decoding_core.foreign_text import legible, one_line
 from edge_app.decoding.events import Source
 from edge_app.retrieval.naming import parted
-from edge_app.tui.draft import MOST_STARS
 from edge_app.tui.letters import address, sender, subject
 from edge_app.tui.saving import FileState, PathError, TakenError, free, save, typed_path
+from edge_app.tui.screens.brief import STARS
 from edge_app.tui.screens.drawer import Box
 from edge_app.tui.screens.widgets import PathInput
 from edge_app.tui.text import Run, State, count_words, counted
@@ -242,7 +242,7 @@ class Piece:
             return self.text
         heading = "# " + _MARKS.sub(r"\\\1", name) + "\n\n"
         if self.stars and self.brief.task == "review":
-            heading += "★" * self.stars + "☆" * (MOST_STARS - self.stars) + "\n\n"
+            heading += STARS[self.stars] + "\n\n"
         return heading + self.text
 
 

@@ -16,7 +16,6 @@ from textual.widgets import Static
 
 from decoding_core.foreign_text import legible, one_line
 from edge_app.tui.draft import (
-    MOST_STARS,
     STRENGTH_WORDS,
     STRENGTHS,
     THRESHOLD_WORDS,
@@ -25,6 +24,7 @@ from edge_app.tui.draft import (
     Style,
 )
 from edge_app.tui.keys import key_of
+from edge_app.tui.screens.brief import STARS
 from edge_app.tui.screens.compare import Change, differences
 from edge_app.tui.screens.drawer import Drawer
 from edge_app.tui.screens.widgets import Steps
@@ -67,11 +67,7 @@ class StyleDrawer(Drawer):
         """The steps, and what the preview shows."""
         yield Steps("tone", "Tone", ["as you write", *TONES[1:]], 0)
         if self._brief.task == "review":
-            stars = ["none named"]
-            stars += [
-                "★" * n + "☆" * (MOST_STARS - n) for n in range(1, MOST_STARS + 1)
-            ]
-            yield Steps("stars", "Stars", stars, 0)
+            yield Steps("stars", "Stars", ["none named", *STARS[1:]], 0)
         yield Steps("threshold", "What is kept", THRESHOLD_WORDS, 0, _ENDS)
         yield Steps("strength", "What is redrawn", STRENGTH_WORDS[::-1], 0, _ENDS)
         yield Steps("preset", "As with", ["nobody else"], 0)

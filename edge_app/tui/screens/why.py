@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import accumulate
@@ -23,6 +23,7 @@ from edge_app.decoding.events import Choice, Place, Source
 from edge_app.tui.letters import COMMON, date, subject
 from edge_app.tui.screens.cards import whose
 from edge_app.tui.screens.drawer import Drawer
+from edge_app.tui.screens.editor import DraftEditor
 from edge_app.tui.text import Run, State, alike, words_of
 from edge_app.tui.variant import Variant
 from edge_app.tui.writing import Writing
@@ -44,22 +45,14 @@ class WhyDrawer(Drawer):
         Binding("enter", "break_line", "Break the line", show=False),
     ]
 
-    def __init__(
-        self,
-        writing: Writing,
-        letter: int | None,
-        mark: Callable[[Word], None],
-        break_line: Callable[[int], None],
-    ) -> None:
-        """`letter` is where the cursor stands, None."""
+    def __init__(self, writing: Writing, editor: DraftEditor) -> None:
+        """`editor` shows which word is meant."""
         super().__init__(writing)
-        self._mark = mark
-        self._break_line = break_line
-        self._words: list[Word] = []
-        if writing.variant is not None:
-            self._words = words_of_version(writing.variant)
-        self._at = word_at(self._words, letter)
-        self._letter = letter
+        self._editor = editor
+        variant = writing.variant
+        self._words = words_of_version(variant) if variant is not None else []
+        self._letter = editor.selected_letters()[1] if editor.editing else None
+        self._at = word_at(self._words, self._letter)
 
     def contents(self) -> Iterable[Widget]:
         """One text that scrolls."""
@@ -82,8 +75,8 @@ class WhyDrawer(Drawer):
     def action_break_line(self) -> None:
         """Break the line at the word, as Enter does everywhere else in a text."""
         if self.is_current:
-            if self._letter is not None:
-                self._break_line(self._letter)
+            if self._letter is not None and self._editor.editing:
+                self._editor.put(self._letter, 0, [("\n", "typed")])
             self.dismiss()
 
     def advance(self) -> None:
@@ -98,7 +91,8 @@ class WhyDrawer(Drawer):
             self.say("There is no word yet.", "#text")
             return
         word = self._words[self._at]
-        self._mark(word)
+        if self._editor.editing:
+            self._editor.select_letters(word.start, word.end)
         parts: list[Text | Table] = [Text(one_line(word.text), "bold")]
         parts.append(Text(f"\n{origin(variant, word)}\n"))
         for at in word.tokens:
@@ -278,11 +272,7 @@ def word_at(words: Sequence[Word], letter: int | None) -> int | None:
 
 def _words(runs: Sequence[Run]) -> list[Word]:
     text = "".join(text for text, _ in runs)
-    states = [state for text, state in runs for _ in text]
-    return [
-        Word(start, text[start:end], look)
-        for start, end, look in words_of(text, states)
-    ]
+    return [Word(start, text[start:end], look) for start, end, look in words_of(runs)]
 
 
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import unquote, urlsplit
@@ -15,7 +15,7 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.suggester import Suggester
-from textual.widgets import Input, Static, TextArea
+from textual.widgets import Input, Select, Static, TextArea
 
 from edge_app.tui.keys import key_of
 from edge_app.tui.saving import PathError, typed_path
@@ -69,6 +69,17 @@ class LineInput(Input):
         options |= {"compact": True, "select_on_focus": False}
         super().__init__(value, id=name, **options)
         self.cursor_blink = False
+
+
+def kinds(names: Iterable[str], chosen: str, name: str) -> Select[str]:
+    """One of several kinds."""
+    return Select(
+        [(one, one) for one in names],
+        value=chosen,
+        allow_blank=False,
+        id=name,
+        compact=True,
+    )
 
 
 class PageText(TextArea):

@@ -45,7 +45,7 @@ def test_the_first_minute(tmp_path):
     async def steps(pilot):
         await drafted(pilot)
         assert app.page.editor.text == LETTER
-        assert "edit anything" in next_step(app.writing, samples=True)
+        assert "edit anything" in next_step(app.writing)
         await pilot.press("!", "ctrl+r")
         await until(pilot, lambda: len(fake.requests) == 2 and app.page.editor.editing)
         assert app.page.editor.text == SECOND

@@ -46,7 +46,7 @@ def test_the_draft_begins_by_itself_when_the_models_are_loaded():
     fake = gated_service(ready=False)
     with writing_at(fake) as writing:
         writing.draft(REQUEST)
-        assert "loading the models" in next_step(writing, samples=True)
+        assert "loading the models" in next_step(writing)
         assert not fake.requests
         fake.ready.set()
         settle(writing, lambda: not writing.service_busy)
@@ -116,14 +116,6 @@ def test_without_models_nothing_waits():
             (fake.unprepared, "error")
         ]
         assert not writing.variants
-
-
-def test_the_ledger_reads_all_events():
-    events = []
-    with writing_at(gated_service(), ledger=events.append) as writing:
-        writing.draft(REQUEST)
-        settle(writing, lambda: not writing.service_busy)
-    assert events == gated_service().recordings[0]
 
 
 def test_flipping_ends_at_the_first_and_the_last():

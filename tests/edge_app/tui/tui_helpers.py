@@ -180,9 +180,9 @@ HOLD = 16  # before the second word of the second block
 
 
 @contextmanager
-def writing_at(fake, settings=None, ledger=None, **options):
+def writing_at(fake, settings=None, **options):
     """A sitting with `fake`, closed at the end."""
-    writing = Writing(fake, settings or MethodSettings(), ledger, **options)
+    writing = Writing(fake, settings or MethodSettings(), **options)
     writing.prepare()
     try:
         yield writing
