@@ -25,13 +25,7 @@ from tui_helpers import (
 from tui_tapes import LETTER, REQUEST, SOURCES, letter_recording, plain_recording
 
 from decoding_core.settings import MethodSettings
-from edge_app.decoding.events import (
-    Finished,
-    Given,
-    Settled,
-    Statistics,
-    Token,
-)
+from edge_app.decoding.events import Finished, Given, Settled, Statistics, Token
 from edge_app.service.requests import WriteRequest
 from edge_app.tui.background import Background
 from edge_app.tui.journal import JournalFolder
