@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -226,27 +225,9 @@ def test_every_screen_is_calm_and_what_is_copied_is_no_command(tmp_path):
     assert dangers(text) == []
 
 
-def test_a_notification_is_never_markup(tmp_path):
-    """Whoever sends it: the app, a screen, a widget."""
-    app = make_app(gated_service(), tmp_path)
-
-    async def steps():
-        async with app.run_test(size=(120, 60), notifications=True) as pilot:
-            for sender in (app, app.page, app.page.editor):
-                sender.notify(TRAP, timeout=PATIENCE)
-            sender.notify(TRAP, markup=True, timeout=PATIENCE)
-            await until(pilot, lambda: drawn(app).count("[/x]") == 4)
-            assert not any(note.markup for note in app._notifications)
-            assert dangers(drawn(app)) == []
-
-    try:
-        asyncio.run(steps())
-    finally:
-        app.writing.close()
-
-
-def test_the_gate_keeps_the_width_of_a_row(tmp_path):
-    """A character that takes no cell gives way to none, so that nothing is moved."""
+def test_the_gate_keeps_the_width_of_a_row_and_no_notification_is_markup(tmp_path):
+    """A character that takes no cell gives way to none, so that nothing is moved;
+    whoever notifies, no markup is read."""
     app = make_app(gated_service(), tmp_path)
 
     async def steps(pilot):
@@ -258,6 +239,11 @@ def test_the_gate_keeps_the_width_of_a_row(tmp_path):
             copy = type(strip)(list(strip))  # measures its text anew
             assert copy.cell_length == strip.cell_length
             assert dangers(strip.text) == []
+        for sender in (app, app.page, app.page.editor):
+            sender.notify(TRAP, timeout=PATIENCE, markup=True)
+        await pilot.pause()
+        assert [note.markup for note in app._notifications] == [False] * 3
+        assert not any(dangers(note.message) for note in app._notifications)
 
     play(app, steps)
 
@@ -286,22 +272,6 @@ def test_a_path_with_brackets(tmp_path):
 
     play(app, steps)
     assert (tmp_path / path).read_text().startswith("Dear")
-
-
-def test_every_kind_of_line_end(tmp_path):
-    """A text area knows more of them than there are; the page must not fall."""
-    made = gated_service()
-    text = "one\rtwo\r\nthree\u2028four\x0bfive\x85six\x1cseven"
-    settled = Settled((Token(1, text, "accepted"),))
-    made.recordings = [[settled, Finished("end", Statistics())]]
-    app = make_app(made, tmp_path)
-
-    async def steps(pilot):
-        await drafted(pilot)
-        await until(pilot, lambda: "seven" in drawn(app))
-        assert app.page.editor.text.startswith("one\ntwo\nthree\nfour\ufffd")
-
-    play(app, steps)
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from textual.app import App
-from tui_helpers import drafted, gated_service, make_app, play
+from tui_helpers import gated_service, settle, writing_at
 from tui_tapes import LETTER, REQUEST, SOURCES
 
 from decoding_core.settings import MethodSettings
@@ -200,9 +200,11 @@ def test_a_splice_is_that_of_the_letters(before, data):
 
 
 def test_the_screen_is_what_the_journal_folds_to(tmp_path):
-    """Random typing, pasting, cutting, undoing and redoing in the editor."""
+    """Random typing, pasting, cutting, undoing and redoing in the editor: the origins
+    are those of the text as it was then."""
     folder = JournalFolder(tmp_path / "drafts")
-    draft, journal = Draft(), Journal(folder)
+    draft, journal, chance = Draft(), Journal(folder), random.Random(3)
+    breaks = ["", "x", "two\nlines", "a\r\nb", "\u2028", "q\x85\n", "\r"]
 
     def happen(entry) -> None:
         journal.add(entry)
@@ -210,10 +212,10 @@ def test_the_screen_is_what_the_journal_folds_to(tmp_path):
 
     happen(e.Begun(WriteRequest(REQUEST)))
     tokens = (Token(1, "Dear,\n\nat", "accepted"), Token(2, " Whit\r\nby", "recovered"))
-    happen(e.Written(0, Settled(tokens)))
+    happen(e.Written(0, Settled((*tokens, Token(3, "\x0b", "accepted")))))
     happen(e.Ended(0))
 
-    class PaneApp(App):
+    class EditorApp(App):
         def compose(self):
             yield DraftEditor(
                 lambda variant, at, removed, runs: happen(
@@ -221,27 +223,33 @@ def test_the_screen_is_what_the_journal_folds_to(tmp_path):
                 )
             )
 
+    def place(editor):
+        row = chance.randrange(editor.document.line_count)
+        return row, chance.randint(0, len(editor.document.get_line(row)))
+
     async def edit() -> None:
-        app = PaneApp()
-        async with app.run_test(size=(40, 12)) as pilot:
-            editor, chance = app.query_one(DraftEditor), random.Random(3)
+        app = EditorApp()
+        async with app.run_test(size=(40, 12)):
+            editor = app.query_one(DraftEditor)
             editor.show(draft.variant, 0.0)
-            await pilot.pause()
-            for _ in range(80):
-                match chance.randrange(4):
-                    case 0 if editor.history.undo_stack:
-                        editor.undo()
-                    case 1 if editor.history.redo_stack:
-                        editor.redo()
-                    case _:
-                        places = []
-                        for _ in range(2):
-                            row = chance.randrange(editor.document.line_count)
-                            line = editor.document.get_line(row)
-                            places.append((row, chance.randint(0, len(line))))
-                        word = chance.choice(["", "x", "two\nlines", "\u2028", "\r"])
-                        editor.replace(word, *places)
+            for _ in range(20):
+                stages = [editor.runs()]
+                for _ in range(8):
+                    editor.replace(chance.choice(breaks), place(editor), place(editor))
+                    editor.history.checkpoint()
+                    if editor.runs() != stages[-1]:
+                        stages.append(editor.runs())
+                    assert joined(editor.runs()) == draft.variant.runs()
+                undone = [editor.runs()]
+                while editor.history.undo_stack:
+                    editor.undo()
+                    undone.append(editor.runs())
+                assert all(stage in undone for stage in stages)
                 assert joined(editor.runs()) == draft.variant.runs()
+                while editor.history.redo_stack:
+                    editor.redo()
+                assert editor.runs() == stages[-1]
+                editor.history.clear()
 
     asyncio.run(edit())
     assert state(folder.kept()[0][0].draft) == state(draft)
@@ -387,13 +395,10 @@ def test_a_full_disk_loses_nothing_once_there_is_room(tmp_path, monkeypatch):
 def test_texts_of_sources_stay_in_the_store(tmp_path):
     """There alone they can be forgotten."""
     folder = JournalFolder(tmp_path / "drafts")
-    app = make_app(gated_service(), tmp_path, journals=folder)
-
-    async def steps(pilot):
-        await drafted(pilot)
-        app.writing.exclude(SOURCES[0])
-
-    play(app, steps)
+    with writing_at(gated_service(), journals=folder) as writing:
+        writing.draft(REQUEST)
+        settle(writing, lambda: not writing.service_busy)
+        writing.exclude(SOURCES[0])
     ((one,), _) = folder.kept()
     assert one.draft.variant.text == LETTER
     assert [source.title for source in one.draft.variant.sources]

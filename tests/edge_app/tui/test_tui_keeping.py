@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import os
-import random
 import threading
 
 import pytest
-from textual.app import App
-from textual.widgets import Input, Static
+from textual.widgets import Input
 from tui_helpers import (
     SECOND,
     GatedService,
@@ -27,12 +24,9 @@ from tui_tapes import LETTER, REQUEST, letter_recording, plain_recording
 
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import Finished, Opened, Statistics
-from edge_app.service.requests import WriteRequest
 from edge_app.tui import saving
 from edge_app.tui.journal import JournalFolder
 from edge_app.tui.saving import PathError, TakenError, propose, save, typed_path
-from edge_app.tui.screens.editor import DraftEditor
-from edge_app.tui.variant import Variant
 from edge_app.tui.writing import Writing
 from models.prompts import Request
 from tests.waiting import PATIENCE
@@ -104,16 +98,21 @@ def test_the_consent_is_for_one_file_as_it_was(tmp_path):
 
 
 def test_a_second_enter_overwrites_only_what_was_asked_about(tmp_path):
-    """Warned of one file, then another name, or the same name once more."""
+    """Warned of one file, then another name, or the same name once more. The dialog
+    says who wrote the text, and so does on wish a file beside it, which quotes none."""
     for name in "AB":
         (tmp_path / name).write_text(name)
     app = make_app(gated_service(), tmp_path)
 
     async def steps(pilot):
         await drafted(pilot)
-        await pilot.press("ctrl+s")
+        await pilot.press("o", "h", "ctrl+s")
+        assert "drafted on this device" in said(app, "#who")
+        assert "1 typed by you" in said(app, "#who")
         field = app.screen.query_one("#path", Input)
-        for name in "ABAA":
+        await pilot.press("f3")
+        assert field.value.endswith("ana.md")
+        for name in "ABA":
             field.value = ""
             await pilot.pause()
             field.value = str(tmp_path / name)
@@ -122,11 +121,14 @@ def test_a_second_enter_overwrites_only_what_was_asked_about(tmp_path):
             await pilot.press("enter")
             assert "this file exists" in said(app, "#problem")
             assert [(tmp_path / name).read_text() for name in "AB"] == ["A", "B"]
-        await pilot.press("enter")
+        await pilot.press("f4", "enter")
 
     play(app, steps)
-    assert (tmp_path / "A").read_text() == LETTER + "\n"
+    assert (tmp_path / "A").read_text() == LETTER + "oh\n"
     assert (tmp_path / "B").read_text() == "B"
+    report = (tmp_path / "A.authorship.txt").read_text()
+    assert "typed by you" in report
+    assert "photographs" not in report
 
 
 def test_a_link_stays_a_link_and_one_that_leads_nowhere_is_not_followed(tmp_path):
@@ -170,26 +172,6 @@ def test_another_version_takes_a_new_seed_after_an_empty_one():
     assert [request.settings.seed for request in fake.requests] == [4, 5, 6, 7]
 
 
-def test_the_reason_stays_on_the_page_until_the_next_action(tmp_path):
-    fake = gated_service()
-    app = make_app(fake, tmp_path)
-
-    async def steps(pilot):
-        await drafted(pilot)
-        fake.problem, fake.recordings = "The model [/file] is broken.", [EMPTY]
-        await pilot.press("ctrl+r")
-        await until(pilot, lambda: bool(app.writing.reason))
-        app.clear_notifications()
-        await pilot.press("a")
-        assert app.page.editor.text == LETTER + "a"
-        assert said(app, "#reason") == fake.problem
-        assert app.query_one("#reason", Static).display
-        await pilot.press("escape")
-        assert not app.query_one("#reason", Static).display
-
-    play(app, steps)
-
-
 def test_drafting_tries_again_when_the_models_could_not_be_loaded():
     fake = gated_service()
     fake.unprepared = "No model file."
@@ -199,51 +181,6 @@ def test_drafting_tries_again_when_the_models_could_not_be_loaded():
         writing.draft(REQUEST)
         settle(writing, lambda: not writing.service_busy)
         assert writing.variant.text == LETTER
-
-
-class EditorApp(App):
-    def compose(self):
-        yield DraftEditor(lambda *_: None)
-
-
-def test_undo_and_redo_bring_back_where_words_came_from():
-    """Whatever was typed, pasted, cut and undone: the origins are those of the text as
-    it was then."""
-    breaks = ["", "x", "two\nlines", "a\r\nb", "\u2028", "q\x85\n", "\r"]
-    runs = [("Dear,\n\nat", "kept"), (" Whit\r\nby", "replaced"), ("\x0b", "kept")]
-
-    async def edit() -> None:
-        app = EditorApp()
-        async with app.run_test(size=(40, 12)):
-            editor = app.query_one(DraftEditor)
-            for seed in range(40):
-                chance = random.Random(seed)
-                version = Variant(WriteRequest(REQUEST), ended=1.0)
-                version.edited = runs
-                editor.show(version, 1.0)
-                stages = [editor.runs()]
-                for _ in range(8):
-                    start, end = place(editor, chance), place(editor, chance)
-                    editor.replace(chance.choice(breaks), start, end)
-                    editor.history.checkpoint()
-                    if editor.runs() != stages[-1]:
-                        stages.append(editor.runs())
-                undone = [editor.runs()]
-                while editor.history.undo_stack:
-                    editor.undo()
-                    undone.append(editor.runs())
-                assert undone[-1] == stages[0]
-                assert all(stage in undone for stage in stages)
-                while editor.history.redo_stack:
-                    editor.redo()
-                assert editor.runs() == stages[-1]
-
-    asyncio.run(edit())
-
-
-def place(editor, chance):
-    row = chance.randrange(editor.document.line_count)
-    return row, chance.randint(0, len(editor.document.get_line(row)))
 
 
 def toasted(app, words):

@@ -25,7 +25,7 @@ from tui_helpers import (
     until,
     writing_at,
 )
-from tui_tapes import LETTER, REQUEST, letter_recording, plain_recording
+from tui_tapes import REQUEST, letter_recording, plain_recording
 
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import Source
@@ -189,35 +189,36 @@ def test_an_answer_is_a_draft_of_its_own(tmp_path):
         assert before.variant.text == text
         assert before.reply_to is None
 
-    play(app, steps)
-
-
-def test_what_the_disk_refuses_is_not_left_for_an_answer(tmp_path):
-    """Else the words on the page would be lost."""
-    journals = JournalFolder(tmp_path / "drafts")
-    app = make_app(answering(), tmp_path, journals=journals)
-
-    async def steps(pilot):
+        # What the disk refuses is not left for an answer: it would be lost.
+        await pilot.press(*"So")
         await drafted(pilot)
         app.writing._journal.problem = "the disk is full"
         app.page.answer(LETTERS[0])
-        assert app.writing.reply_to is None
+        assert app.writing.reply_to == LETTERS[1]
         assert app.writing.variant.text
-        await until(
-            pilot, lambda: any("is full" in one.message for one in app._notifications)
-        )
+        notes = app._notifications
+        await until(pilot, lambda: any("is full" in one.message for one in notes))
         app.writing._journal.problem = ""
 
     play(app, steps)
 
 
-def test_people_are_proposed_as_recipients_of_mails(tmp_path):
-    """By the beginning of a name or an address; → takes it."""
-    app = make_app(answering(), tmp_path, first_request=None)
+def test_the_brief_grows_is_read_ahead_and_proposes_people(tmp_path):
+    """By the beginning of a name or an address; → takes it. A pause after the last
+    letter what stands there is read, and nothing is asked for."""
+    fake, ahead = answering(), []
+    fake.read_ahead = lambda request, stop: ahead.append(request.brief.text)
+    app = make_app(fake, tmp_path, first_request=Request("Thank Ana", "email"))
 
     async def steps(pilot):
-        await until(pilot, lambda: len(app.writing.people) == 2)
-        app.page.refresh_all()
+        await until(pilot, lambda: app.writing.ready and len(app.writing.people) == 2)
+        await pilot.press(*" now")
+        await until(pilot, lambda: "Thank Ana now" in ahead)
+        assert not fake.requests
+        brief = app.query_one("#request")
+        for text, rows in (("Say. " * 40, 3), ("Say this. " * 300, 8), ("", 1)):
+            brief.text = text
+            await until(pilot, lambda rows=rows: brief.size.height == rows)
         field = app.page.query_one("#recipient", Input)
         field.focus()
         await pilot.press(*"ANA")
@@ -231,7 +232,7 @@ def test_people_are_proposed_as_recipients_of_mails(tmp_path):
         app.page.refresh_all()
         assert field.suggester is None
 
-    play(app, steps)
+    play(app, steps, size=(120, 36))
 
 
 @pytest.mark.slow
@@ -329,26 +330,6 @@ def test_drafts_are_found_by_words_of_the_brief_and_of_every_version(tmp_path):
         assert app.writing.request.recipient == "Cleo"
 
     play(app, steps)
-
-
-def test_who_wrote_it_is_told_when_it_is_saved(tmp_path):
-    """In the dialog, and on wish in a file beside the text, which it does not quote."""
-    app = make_app(gated_service(), tmp_path)
-
-    async def steps(pilot):
-        await drafted(pilot)
-        await pilot.press("o", "h", "ctrl+s")
-        assert "drafted on this device" in said(app, "#who")
-        assert "1 typed by you" in said(app, "#who")
-        await pilot.press("f4", "f3")
-        assert app.screen.query_one(Input).value.endswith("ana.md")
-        await pilot.press("f3", "f3", "enter")
-
-    play(app, steps)
-    assert (tmp_path / "email-ana.txt").read_text() == LETTER + "oh\n"
-    told = (tmp_path / "email-ana.txt.authorship.txt").read_text()
-    assert "typed by you" in told
-    assert "photographs" not in told
 
 
 @given(texts, texts)

@@ -32,7 +32,6 @@ from edge_app.tui.journal import JournalFolder
 from edge_app.tui.screens.page import next_step
 from edge_app.tui.text import cut, joined
 from edge_app.tui.variant import Variant
-from models.prompts import Request
 from tests.waiting import wait_until
 
 
@@ -204,22 +203,6 @@ def test_what_goes_wrong_is_told_when_the_text_is_written():
         assert settle(writing, lambda: not writing.service_busy) == []
 
 
-def test_the_app_reads_what_stands_in_the_brief(tmp_path):
-    """As it is typed, a pause after the last letter."""
-    fake = reading()
-    app = make_app(fake, tmp_path, first_request=Request("Thank Ana", "email"))
-
-    async def steps(pilot):
-        await until(pilot, lambda: app.writing.ready)
-        await pilot.press(*" now")
-        await until(
-            pilot, lambda: [r for r, _ in fake.ahead if r.brief.text == "Thank Ana now"]
-        )
-        assert not fake.requests
-
-    play(app, steps)
-
-
 AT = LETTER.index(" The one")
 
 
@@ -350,32 +333,6 @@ def test_keys_go_on_from_the_cursor_and_write_a_selection_anew(tmp_path):
         assert [v.text for v in pilot.app.writing.variants] == app.texts
 
     play(make_app(gated_service(), tmp_path, journals=journals), again)
-
-
-def test_pasted_text_is_told_from_typed(tmp_path):
-    """A piece of the text that is moved keeps its origin; undo and redo, too."""
-
-    async def steps(pilot):
-        app = pilot.app
-        await drafted(pilot)
-        editor = app.page.editor
-        editor.move_cursor((0, 0))
-        app.post_message(keys.Paste("From afar. "))
-        await until(pilot, lambda: editor.text.startswith("From"))
-        assert editor.runs()[0] == ("From afar. ", "pasted")
-        await pilot.press("ctrl+z")
-        assert editor.text == LETTER
-        await pilot.press("ctrl+y")
-        assert app.writing.variant.edited[0] == ("From afar. ", "pasted")
-        # Cut "From " and put it back behind "afar. ".
-        editor.move_cursor((0, 0))
-        await pilot.press(*["shift+right"] * 4, "ctrl+x", "h", "ctrl+v")
-        assert editor.runs()[:2] == [("h", "typed"), ("From afar. ", "pasted")]
-        editor.move_cursor((1, 0))
-        await pilot.press("shift+down", "shift+end", "ctrl+x", "ctrl+v")
-        assert all(state != "pasted" for _, state in editor.runs()[2:])
-
-    play(make_app(gated_service(), tmp_path), steps)
 
 
 @pytest.mark.slow
