@@ -25,6 +25,7 @@ from edge_app.privacy.ledger import Ledger, SpentToday, read_ledger, spent_path
 from edge_app.service.profiles import Profile, keep_profile, profile_path, read_profile
 from edge_app.service.requests import WriteRequest
 from edge_app.tui.draft import Begun
+from edge_app.tui.journal import Journal
 from models.folders import state_folder
 from models.prompts import Request
 from personal_store import Store, copies, keys
@@ -285,7 +286,7 @@ def filled(run, letters):
     server = PairedServer("https://a:1", WORD, "", "Tess", "laptop")
     write_paired(state_folder(), server)
     serve.key_path().write_text(f"{KEY}\n")
-    journal = draft_journals().begin()
+    journal = Journal(draft_journals())
     journal.add(Begun(WriteRequest(Request(WORD, "email", "Ana"))))
     journal.close()
     return run
