@@ -107,13 +107,13 @@ def test_both_ways_to_ask_give_one_verdict(models, method):
 
 @pytest.mark.parametrize(
     ("slots", "kv_tokens"),
-    [(2, None), pytest.param(3, CONTEXT, marks=pytest.mark.slow)],
+    [(2, None), pytest.param(3, 80, marks=pytest.mark.slow)],
 )
 def test_sessions_beyond_the_seats_are_read_again(models, slots, kv_tokens):
     """Three texts in turn on two slots, or with tokens for two: each verdict as if it
     were alone, but for the order in which sums are formed when texts share a cache."""
     prompts = ["Write a review of a lamp.", "Dear Anna,", "Tell them that I am ill."]
-    requests = [request_for(models, prompt, "coupled") for prompt in prompts]
+    requests = [request_for(models, prompt * 4, "coupled") for prompt in prompts]
     local = EngineVerifier(*(context.sequence(0) for context in models))
     expected = [list(written(local, request, blocks=3)) for request in requests]
     with (
