@@ -16,8 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_the_server_is_as_it_is_described(seed, tmp_path):
+def test_the_server_is_as_it_is_described(tmp_path):
     """Examples, bounds, fuzzing and sequences of requests."""
     pytest.importorskip("schemathesis")
     program = "from schemathesis.cli import schemathesis; schemathesis()"
@@ -26,7 +25,7 @@ def test_the_server_is_as_it_is_described(seed, tmp_path):
         words = [sys.executable, "-c", program]
         words += ["--config-file", str(ROOT / "schemathesis.toml"), "run"]
         words += [f"{server.url}/v1/openapi.json"]
-        words += ["-H", f"Authorization: Bearer {token}", "--seed", str(seed)]
+        words += ["-H", f"Authorization: Bearer {token}", "--seed", "1"]
         words += ["--phases", "examples,coverage,fuzzing,stateful"]
         words += ["--max-examples", "40", "--no-color"]
         done = subprocess.run(
