@@ -235,10 +235,20 @@ def place_of(scope: Mapping[str, Any]) -> str:
 class _Watched(asyncio.Protocol):
     """Keeps the table informed of a connection of either kind."""
 
-    _table: ConnectionTable
     _peer: Peer
+    app_state: dict[str, Any]
     loop: asyncio.AbstractEventLoop
     transport: asyncio.Transport
+
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, {**app_state}, _loop)  # type: ignore[call-arg]  # of uvicorn's protocol
+        self._table: ConnectionTable = app_state[CONNECTIONS]
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The client has gone."""
@@ -259,17 +269,6 @@ class _Watched(asyncio.Protocol):
 
 class HttpConnection(_Watched, H11Protocol):
     """A connection over HTTP/1.1, until it becomes a WebSocket."""
-
-    def __init__(
-        self,
-        config: Config,
-        server_state: ServerState,
-        app_state: dict[str, Any],
-        _loop: asyncio.AbstractEventLoop | None = None,
-    ) -> None:
-        super().__init__(config, server_state, {**app_state}, _loop)
-        self._table: ConnectionTable = app_state[CONNECTIONS]
-        self._peer = Peer("", self._hang_up)
 
     def connection_made(  # type: ignore[override]  # as uvicorn has it
         self, transport: asyncio.Transport
@@ -337,16 +336,9 @@ class StreamConnection(_Watched, WebSocketsSansIOProtocol):
     it, the time for the header runs on. Then the client sends when it likes: a stream
     ends with its session, and uvicorn's own pings find out clients that are gone."""
 
-    def __init__(
-        self,
-        config: Config,
-        server_state: ServerState,
-        app_state: dict[str, Any],
-        _loop: asyncio.AbstractEventLoop | None = None,
-    ) -> None:
-        super().__init__(config, server_state, app_state, _loop)
-        self._table: ConnectionTable = app_state[CONNECTIONS]
-        self._peer: Peer = app_state[PEER]
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._peer = self.app_state[PEER]
         self._peer.close = lambda _: self.transport.abort()
 
     def start_keepalive(self) -> None:
