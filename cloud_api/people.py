@@ -366,10 +366,10 @@ class People:
             connection.execute("DELETE FROM refusal")
 
 
-def shown_time(seconds: int | None, never: str = "never") -> str:
-    """A time, to the minute, in the zone of this machine."""
+def shown_time(seconds: int | None) -> str:
+    """A time, to the minute, in the zone of this machine; None: "never"."""
     if seconds is None:
-        return never
+        return "never"
     return f"{datetime.fromtimestamp(seconds, UTC).astimezone():%Y-%m-%d %H:%M}"
 
 

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 from cloud_api.auth import Caller
 from cloud_api.engine.models import LoadProgress, ServedModel
 from cloud_api.errors import LoadingError, StoppingError
-from cloud_api.service import Service, candidate_limit
+from cloud_api.service import Service
 from decoding_core import wire_json
 from decoding_core.messages import (
     DRAFT_LIMIT,
@@ -176,7 +176,7 @@ async def models(service: ServiceNeeded) -> dict[str, Any]:
             "vocabulary_size": pair.generalist.vocabulary_size,
             "draft_limit": DRAFT_LIMIT,
             "settled_limit": SETTLED_LIMIT,
-            "candidates": candidate_limit(pair, settings),
+            "candidates": pair.candidates,
             "window": WINDOW,
             "answer_bytes": settings.answer_bytes,
             "body_bytes": settings.body_bytes,

@@ -489,12 +489,6 @@ def check_ids(token_ids: Sequence[int], models: Models) -> None:
         raise MessageError(f"a token id outside the vocabulary of {size}")
 
 
-def candidate_limit(models: Models, settings: ServerSettings) -> int:
-    """The most candidates that a row may hold."""
-    size = models.candidates
-    return min(size, settings.candidates or size)
-
-
 def check_request(
     request: OpenSession, role: VerifierRole, models: Models, settings: ServerSettings
 ) -> None:
@@ -509,10 +503,9 @@ def check_request(
             some for a block, one that goes on may be at its end.
     """
     check_vocabulary(request, models)
-    most = candidate_limit(models, settings)
-    if request.terms.candidates > most:
+    if request.terms.candidates > models.candidates:
         raise InvalidSettingsError(
-            f"this server gives at most {most} candidates per token"
+            f"this server gives at most {models.candidates} candidates per token"
         )
     check_ids(request.prompt_ids, models)
     check_ids(request.text_ids, models)

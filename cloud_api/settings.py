@@ -90,8 +90,6 @@ class ServerSettings:
     """Sessions remembered at once, their caches in memory or not."""
     idle_seconds: float = 600.0
     """A session that nobody used for so long is forgotten."""
-    candidates: int | None = None
-    """The most candidates a row may hold; None: the whole vocabulary."""
     answer_bytes: int = 4 << 20
     """The largest answer; a session whose frames would be larger is refused."""
     kept_answer_bytes: int = 64 << 20

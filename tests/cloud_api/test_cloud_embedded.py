@@ -113,7 +113,9 @@ def test_sessions_beyond_the_seats_are_read_again(models, slots, kv_tokens):
     """Three texts in turn on two slots, or with tokens for two: each verdict as if it
     were alone, but for the order in which sums are formed when texts share a cache."""
     prompts = ["Write a review of a lamp.", "Dear Anna,", "Tell them that I am ill."]
-    requests = [request_for(models, prompt * 4, "coupled") for prompt in prompts]
+    requests = [
+        request_for(models, one * (4 if kv_tokens else 1), "coupled") for one in prompts
+    ]
     local = EngineVerifier(*(context.sequence(0) for context in models))
     expected = [list(written(local, request, blocks=3)) for request in requests]
     with (
