@@ -299,30 +299,23 @@ class Session:
         return block.epoch == failed.epoch and block.position > failed.position
 
 
-class Sessions:
+class Sessions(dict[str, Session]):
     """All sessions by their ids: at most `limit`, each until it was idle for too long,
     and of each user at most what `UserLimits` says. Time is passed in."""
 
     def __init__(
         self, limit: int, idle_seconds: float, of_user: UserLimits | None = None
     ) -> None:
+        super().__init__()
         self._limit = limit
         self._idle_seconds = idle_seconds
         self._of_user = of_user or UserLimits()
-        self._sessions: dict[str, Session] = {}
         self._bookings = Bookings()
 
-    def __len__(self) -> int:
-        return len(self._sessions)
-
-    def get(self, session_id: str, now: float, caller: Caller) -> Session:
-        """The caller's session, marked as used now.
-
-        Raises:
-            SessionLostError: it never was, has ended, was forgotten, or is another
-                device's.
-        """
-        session = self._sessions.get(session_id)
+    def find(self, session_id: str, now: float, caller: Caller) -> Session:
+        """The caller's session, marked as used now; raises SessionLostError if it never
+        was, has ended, was forgotten, or is another device's."""
+        session = self.get(session_id)
         is_theirs = session is not None and session.owner.device == caller.device
         if session is None or not is_theirs or self._is_over(session, now):
             raise SessionLostError("there is no such session; open a new one")
@@ -341,7 +334,7 @@ class Sessions:
             CloudBusyError: every session remembered has a block waiting.
         """
         device, now = session.owner.device, session.used
-        left, may_break_off = dict(self._sessions), False
+        left, may_break_off = dict(self), False
         while crowd := self._crowd(left, session):
             able = [i for i in crowd if left[i].idle or may_break_off]
             if not able and self._bookings.redeem(device, now):
@@ -359,8 +352,9 @@ class Sessions:
             if not idle:
                 raise CloudBusyError("all sessions of this server are in use")
             del left[min(idle)[2]]
-        forgotten = [i for i in self._sessions if i not in left]
-        self._sessions = {**left, session_id: session}
+        forgotten = [i for i in self if i not in left]
+        self._remove(forgotten)
+        self[session_id] = session
         return forgotten
 
     def _crowd(self, left: dict[str, Session], session: Session) -> list[str]:
@@ -373,52 +367,31 @@ class Sessions:
         tokens = session.size + sum(left[i].size for i in unread)
         return unread if tokens > self._of_user.prompt_tokens else []
 
-    def of_users(self) -> Counter[str]:
-        """How many sessions each user has."""
-        return Counter(one.owner.user for one in self._sessions.values())
-
     def bound_answers(self, limit: int) -> None:
         """Drop answers kept for retries until all together take no more than `limit`
         bytes: of the user who has the most, those of the longest unused session."""
-        kept = list(self._sessions.values())
+        kept = list(self.values())
         while sum(one.kept_bytes for one in kept) > limit:
             of_user = Counter[str]()
             for one in kept:
                 of_user[one.owner.user] += one.kept_bytes
             ((greedy, _),) = of_user.most_common(1)
-            theirs = [one for one in kept if one.owner.user == greedy]
-            longest = min((one for one in theirs if one.kept_bytes), key=_used)
-            longest.forget_oldest_answer()
-
-    def replace(self, session_id: str, session: Session) -> None:
-        """Put another text in the place of one that is remembered."""
-        self._sessions[session_id] = session
-
-    def has_replaced(self, session_id: str, session: Session) -> bool:
-        """Whether another text has taken the place of this one."""
-        return self._sessions.get(session_id, session) is not session
-
-    def of_device(self, device: str) -> list[str]:
-        """The ids of a device's sessions."""
-        return [i for i, one in self._sessions.items() if one.owner.device == device]
-
-    def remove(self, session_id: str) -> None:
-        """Forget a session, if it is there."""
-        self._sessions.pop(session_id, None)
+            theirs = (one for one in kept if one.owner.user == greedy)
+            having = (one for one in theirs if one.kept_bytes)
+            min(having, key=lambda one: one.used).forget_oldest_answer()
 
     def expire(self, now: float) -> list[str]:
         """Forget what was idle for too long; its ids."""
-        over = [i for i, one in self._sessions.items() if self._is_over(one, now)]
-        for session_id in over:
-            del self._sessions[session_id]
+        over = [i for i, one in self.items() if self._is_over(one, now)]
+        self._remove(over)
         return over
+
+    def _remove(self, session_ids: list[str]) -> None:
+        for session_id in session_ids:
+            del self[session_id]
 
     def _is_over(self, session: Session, now: float) -> bool:
         return session.idle and now - session.used > self._idle_seconds
-
-
-def _used(session: Session) -> float:
-    return session.used
 
 
 class Histogram:
@@ -599,9 +572,8 @@ class Service:
         self.streams_end: list[Callable[[str, StreamEnd], None]] = []
         """Called with the id of each session whose streams have to end, and why."""
         limits = settings.user
-        self._sessions = Sessions(
-            settings.known_sessions, settings.idle_seconds, limits
-        )
+        self.sessions = Sessions(settings.known_sessions, settings.idle_seconds, limits)
+        """The texts."""
         self._openings = Openings(limits.openings, limits.openings_per_second)
         self._engine = engine
         self._clock = clock
@@ -629,7 +601,7 @@ class Service:
         """Begin a text; raises as `role_of`, `check_request` and `Sessions.add` do."""
         session = self._begin(request, 0, caller)
         session_id = secrets.token_urlsafe(16)
-        self._forget(self._sessions.add(session_id, session))
+        self._forget(self.sessions.add(session_id, session))
         return self._opened(session_id, session)
 
     def replace(
@@ -644,40 +616,33 @@ class Service:
             SessionLostError: there is no such session.
             DecodingError: as `open` does; the old text then stays.
         """
-        old = self._sessions.get(session_id, self._clock(), caller)
+        old = self.sessions.find(session_id, self._clock(), caller)
         session = self._begin(request, old.number + 1, caller)
-        self._sessions.replace(session_id, session)
+        self.sessions[session_id] = session
         if session.frames != old.frames or not old.idle:
             self._end_streams(session_id, "text replaced")
         return self._opened(session_id, session)
 
     def close(self, session_id: str, caller: Caller) -> None:
         """End a text and forget it; raises SessionLostError if there is none."""
-        self._sessions.get(session_id, self._clock(), caller)
-        self._sessions.remove(session_id)
+        self.sessions.find(session_id, self._clock(), caller)
         self._forget([session_id])
 
     def end_device(self, device: str) -> None:
         """Forget all texts of a device that may ask nothing more, and end its streams:
         at once, as their sessions are lost."""
-        ended = self._sessions.of_device(device)
-        for session_id in ended:
-            self._sessions.remove(session_id)
-        self._forget(ended)
+        owners = {i: one.owner.device for i, one in self.sessions.items()}
+        self._forget([i for i, owner in owners.items() if owner == device])
         for tell in self.device_ends:
             tell(device)
 
-    def sessions_of_users(self) -> Counter[str]:
-        """How many texts of each user are remembered."""
-        return self._sessions.of_users()
-
     def frames(self, session_id: str, caller: Caller) -> FrameFormat:
         """The frames of a session; raises SessionLostError if there is none."""
-        return self._sessions.get(session_id, self._clock(), caller).frames
+        return self.sessions.find(session_id, self._clock(), caller).frames
 
     def expire(self) -> None:
         """Forget the sessions that were idle for too long."""
-        self._forget(self._sessions.expire(self._clock()))
+        self._forget(self.sessions.expire(self._clock()))
 
     async def drain(
         self, seconds: float, streams: Collection[asyncio.Task[Any]]
@@ -703,7 +668,7 @@ class Service:
             MessageError: the block cannot belong to this session.
         """
         began = self._clock()
-        session = self._sessions.get(session_id, began, caller)
+        session = self.sessions.find(session_id, began, caller)
         answer = await self._verified(session_id, session, block)
         self.counts.add(
             len(block.drafted),
@@ -763,8 +728,8 @@ class Service:
             answer = Signal(Kind.ERROR, *key, problem)
         session.finish(block, answer)
         session.used = self._clock()
-        self._sessions.bound_answers(self.settings.kept_answer_bytes)
-        if self._sessions.has_replaced(session_id, session):
+        self.sessions.bound_answers(self.settings.kept_answer_bytes)
+        if self.sessions.get(session_id, session) is not session:
             return session.resync(key)
         return answer
 
@@ -800,6 +765,7 @@ class Service:
 
     def _forget(self, session_ids: list[str]) -> None:
         for session_id in session_ids:
+            self.sessions.pop(session_id, None)
             self._engine.release(session_id)
             self._end_streams(session_id, "session lost")
 

@@ -87,7 +87,8 @@ class ServerStatus:
             roles = "generalist", "base"
             self.models = tuple(map(ModelStatus, roles, models.each(), counts))
             self.kv_tokens = models.kv_tokens or models.slots * models.context_length
-        self.sessions = service.sessions_of_users()
+        owners = (one.owner for one in service.sessions.values())
+        self.sessions = Counter(owner.user for owner in owners)
         self.waiting = len(service.running)
         """Blocks whose answers are being made."""
         self.streams = len(state.streams)

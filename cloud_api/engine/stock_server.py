@@ -20,10 +20,10 @@ import math
 import re
 import secrets
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,20 +76,21 @@ _log = logging.getLogger("cloud_api")
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Row:
+class _Row(NamedTuple):
     """What is known of a row, by rising ids; other tokens have `floor` at most."""
 
-    token_ids: NDArray[np.int64]  # (N,)
-    logprobs: NDArray[np.float64]  # (N,)
-    floor: float
+    known: dict[int, float]
+    floor: float = 0.0
 
-    def of(self, token_id: int) -> float | None:
-        """The log-probability of a token, if it is known."""
-        at = int(np.searchsorted(self.token_ids, token_id))
-        if at < len(self.token_ids) and self.token_ids[at] == token_id:
-            return float(self.logprobs[at])
-        return None
+    @property
+    def ids(self) -> NDArray[np.int64]:
+        """The tokens (N,) that are known."""
+        return np.fromiter(self.known, np.int64, len(self.known))
+
+    @property
+    def logprobs(self) -> NDArray[np.float64]:
+        """Their log-probabilities (N,)."""
+        return np.fromiter(self.known.values(), np.float64, len(self.known))
 
 
 class StockModel:
@@ -131,9 +132,9 @@ class StockModel:
         """The `count` likeliest tokens behind each prompt; raises as `call` does."""
         for _ in range(_TRIES):
             choices = self.call(prompts, count, logprobs=count)
-            rows = [self._row(choice, count) for choice in choices]
-            if None not in rows:
-                return [row for row in rows if row is not None]
+            rows = [row for one in choices if (row := self._row(one, count))]
+            if len(rows) == len(choices):
+                return rows
         raise CloudBusyError(
             f"somebody else asks the {self.client.role}'s server for tokens by id, "
             "which spoils its other answers",
@@ -143,10 +144,10 @@ class StockModel:
     def forced(self, prompts: Sequence[tuple[int, ...]], token_id: int) -> list[float]:
         """The log-probability of one token behind each prompt, whatever its rank."""
         choices = self.call(prompts, 1, logprobs=0, allowed_token_ids=[token_id])
-        found = [_logprobs(choice).get(token_id) for choice in choices]
-        if any(one is None for one in found):
+        found = [_logprobs(choice) for choice in choices]
+        if any(token_id not in row for row in found):
             raise self._malformed()
-        return [one for one in found if one is not None]
+        return [row[token_id] for row in found]
 
     def by_id(
         self, prompts: Sequence[tuple[int, ...]], token_ids: Sequence[int]
@@ -275,15 +276,12 @@ class StockModel:
                     raise
                 return False
 
-        if not gives(1):
-            raise self._malformed()
         if gives(limit):
             return limit
-        low, high = 1, limit
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if gives(middle) else (low, middle)
-        return low
+        most = bisect_left(range(1, limit), True, key=lambda count: not gives(count))
+        if not most:
+            raise self._malformed()
+        return most
 
     def _check_size(self) -> None:
         """Raise what speaks against asking for single tokens: the last of the
@@ -313,10 +311,9 @@ class StockModel:
             ids = list(range(0, self.vocabulary_size, step))[:_PROBE_TOKENS]
             told = self.by_id([prompt], ids)[0]
             return {token_id: told[token_id] for token_id in ids}
-        row = self.rows([prompt], min(_PROBE_TOKENS, self.candidates))[0]
-        known = zip(row.token_ids.tolist(), row.logprobs.tolist(), strict=True)
+        known, floor = self.rows([prompt], min(_PROBE_TOKENS, self.candidates))[0]
         # The one that was sampled is told too, however unlikely it is.
-        return {token_id: value for token_id, value in known if value >= row.floor}
+        return {token_id: value for token_id, value in known.items() if value >= floor}
 
     def _row(self, choice: dict[str, Any], count: int) -> _Row | None:
         """A row with `count` tokens at least; None for one that was damaged."""
@@ -332,10 +329,8 @@ class StockModel:
             raise self._malformed()
         floor = known[count - 1] if count < self.vocabulary_size else -math.inf
         # Ids beyond the vocabulary are padding of the embedding.
-        ids = sorted(one for one in found if one < self.vocabulary_size)
-        return _Row(
-            np.array(ids, np.int64), np.array([found[one] for one in ids]), floor
-        )
+        size = self.vocabulary_size
+        return _Row({one: found[one] for one in sorted(found) if one < size}, floor)
 
     def _malformed(self) -> StockServerError:
         return StockServerError(
@@ -369,10 +364,7 @@ class StockEngine:
     for the engine thread, and `by_id` for one that is asked for given tokens alone."""
 
     def __init__(
-        self,
-        model: StockModel,
-        slots: int,
-        context_length: int | None = None,
+        self, model: StockModel, slots: int, context_length: int | None = None
     ) -> None:
         self.slots = slots
         self.model = model
@@ -380,9 +372,8 @@ class StockEngine:
         self.vocabulary_id = model.vocabulary_id
         self.vocabulary_size = model.vocabulary_size
         self.candidates = model.candidates
-        self.context_length = min(
-            context_length or model.context_length, model.context_length
-        )
+        most = model.context_length
+        self.context_length = min(context_length or most, most)
         self.by_id = model.tells_by_id
         self._tokens: list[list[int]] = [[] for _ in range(slots)]
         self._answered = time.monotonic()
@@ -417,28 +408,25 @@ class StockEngine:
             CloudBusyError: the server is away for now; nothing was read.
             StockServerError: it said no, or runs another model by now.
         """
-        texts = [
-            (*self._tokens[reading.slot], *reading.token_ids) for reading in readings
-        ]
-        for text in texts:
-            if len(text) > self.context_length:
-                raise ContextFullError(
-                    f"{len(text)} tokens do not fit into a context of "
-                    f"{self.context_length}"
-                )
+        texts = [(*self._tokens[one.slot], *one.token_ids) for one in readings]
+        longest = max(map(len, texts), default=0)
+        if longest > self.context_length:
+            raise ContextFullError(
+                f"{longest} tokens do not fit into a context of {self.context_length}"
+            )
         prompts = [
             text[: len(text) - reading.rows + 1 + i]
             for text, reading in zip(texts, readings, strict=True)
             for i in range(reading.rows)
         ]
         rows = self._read(prompts, readings)
-        done, found = 0, []
+        done, found = 0, list[LogitRows]()
         for reading, text in zip(readings, texts, strict=True):
             part = slice(done, done + reading.rows)
             found.append(StockRows(self, prompts[part], rows[part]))
             self._tokens[reading.slot] = list(text)
             done += reading.rows
-        return list[LogitRows](found)
+        return found
 
     def logprobs_of(
         self, pairs: Sequence[tuple[tuple[int, ...], int]]
@@ -485,7 +473,6 @@ class StockEngine:
         self, prompts: Sequence[tuple[int, ...]], readings: Sequence[Reading]
     ) -> list[_Row]:
         """What is known of each row once the server has read the prompts."""
-        nothing = _Row(np.empty(0, np.int64), np.empty(0), 0.0)
         asked = {one for reading in readings for one in reading.asked}
         looked_at = [reading.candidates for reading in readings]
         most = self.model.candidates
@@ -493,14 +480,11 @@ class StockEngine:
         if self.by_id and wanted and 0 < len(asked) <= BY_ID:
             ids = sorted(asked)
             rows = self._asking(lambda: self.model.by_id(prompts, ids))
-            return [
-                _Row(np.array(ids), np.array([row[one] for one in ids]), 0.0)
-                for row in rows
-            ]
+            return [_Row({one: row[one] for one in ids}) for row in rows]
         if self.by_id or not wanted:
             # The server reads the text into its cache; what is asked comes later.
             self._asking(lambda: self.model.call(prompts, 0))
-            return [nothing] * len(prompts)
+            return [_Row({})] * len(prompts)
         count = min(wanted + _SPARE, most)
         return self._asking(lambda: self.model.rows(prompts, count))
 
@@ -566,10 +550,10 @@ class StockRows:
         return len(self._rows)
 
     def log_sum_exps(self, temperature: float) -> Floats:
-        """0 at temperature 1. At another, the most that it can be: the tokens that are
-        not known hold what is left of the row, none of them more than the last that
-        is, and so sum to most where as many as possible have just that. Where nothing
-        is known, 0: the rows are then log-probabilities but for a constant.
+        """0 at temperature 1. At another, an upper bound: the N unknown tokens hold the
+        mass M that the known ones leave, each p <= exp(floor), which bounds the sum of
+        p^(1 / temperature). If nothing is known, 0: the rows are then
+        log-probabilities but for a constant.
         """
         if temperature in (0.0, 1.0) or self._engine.by_id:
             return np.zeros(len(self._rows))
@@ -578,20 +562,17 @@ class StockRows:
     def at(self, rows: Sequence[int] | Ids, token_ids: Sequence[int] | Ids) -> Floats:
         """The log-probabilities (K,) of tokens (K,), each in its row of `rows`; with
         one row, all in that."""
-        ids = [int(one) for one in token_ids]
-        places = [int(one) for one in rows]
-        pairs = list(
-            zip(places * (len(ids) if len(places) == 1 else 1), ids, strict=True)
-        )
-        found = [self._known(*pair) for pair in pairs]
-        missing = [pair for pair, one in zip(pairs, found, strict=True) if one is None]
+        ids, places = [int(one) for one in token_ids], [int(one) for one in rows]
+        places *= len(ids) if len(places) == 1 else 1
+        pairs = list(zip(places, ids, strict=True))
+        missing = [pair for pair in pairs if self._known(*pair) is None]
         if missing:
             wanted = [(self._prompts[row], token_id) for row, token_id in missing]
             more = self._engine.logprobs_of(wanted)
-            for pair, key in zip(missing, wanted, strict=True):
-                self._more[pair] = more[key]
-            found = [self._known(*pair) for pair in pairs]
-        return np.array(found, np.float64)
+            self._more |= {
+                pair: more[key] for pair, key in zip(missing, wanted, strict=True)
+            }
+        return np.array([self._known(*pair) for pair in pairs], np.float64)
 
     def likeliest_ids(
         self,
@@ -604,11 +585,11 @@ class StockRows:
         """The `count` likeliest tokens of a row, rising; of those within `tied` of the
         last and known, the lowest ids. Raises EngineError for those of a base, which
         no server can give."""
-        known = self._rows[row]
-        if (base is not None and weight) or count > len(known.token_ids):
+        found = self._rows[row]
+        if (base is not None and weight) or count > len(found.known):
             raise EngineError("a stock server does not give these candidates")
-        best = likeliest_ids(known.logprobs, count, tied)
-        return known.token_ids[best].astype(np.intp)
+        best = likeliest_ids(found.logprobs, count, tied)
+        return found.ids[best].astype(np.intp)
 
     def largest_besides(
         self,
@@ -620,31 +601,30 @@ class StockRows:
         """No less than the largest log-probability of a row, less `weight` times the
         base's, of a token that is none of those: what is not known has the floor of
         the row at most. `UNBOUNDED` where the base is not here as a whole."""
-        known = self._rows[row]
-        others = ~np.isin(known.token_ids, token_ids)
+        found, ids = self._rows[row], self._rows[row].ids
+        others = ~np.isin(ids, token_ids)
         if base is None or not weight:
-            best = known.logprobs[others].max(initial=-np.inf)
-            return float(max(best, known.floor))
+            return float(max(found.logprobs[others].max(initial=-np.inf), found.floor))
         if not isinstance(base, ArrayRows):
             return UNBOUNDED
         of_base = base.logits[row].astype(np.float64)
-        exact = known.logprobs[others] - weight * of_base[known.token_ids[others]]
+        exact = found.logprobs[others] - weight * of_base[ids[others]]
         unknown = np.ones(len(of_base), bool)
-        unknown[known.token_ids] = unknown[token_ids] = False
-        bound = known.floor - weight * of_base[unknown].min(initial=np.inf)
+        unknown[ids] = unknown[token_ids] = False
+        bound = found.floor - weight * of_base[unknown].min(initial=np.inf)
         return float(max(exact.max(initial=-np.inf), bound))
 
     def _known(self, row: int, token_id: int) -> float | None:
-        found = self._rows[row].of(token_id)
+        found = self._rows[row].known.get(token_id)
         return self._more.get((row, token_id)) if found is None else found
 
     def _log_sum_exp(self, row: _Row, temperature: float) -> float:
-        exponent = 1.0 / temperature
+        exponent, logprobs = 1.0 / temperature, row.logprobs
         # Less the largest, as a flat row at a low temperature is 0 otherwise.
-        highest = exponent * float(row.logprobs.max(initial=row.floor))
-        known = float(np.exp(row.logprobs * exponent - highest).sum())
-        left = max(0.0, 1.0 - float(np.exp(row.logprobs).sum())) + _ROUNDING
-        unknown = self.vocabulary_size - len(row.token_ids)
+        highest = exponent * float(logprobs.max(initial=row.floor))
+        known = float(np.exp(logprobs * exponent - highest).sum())
+        left = max(0.0, 1.0 - float(np.exp(logprobs).sum())) + _ROUNDING
+        unknown = self.vocabulary_size - len(row.known)
         if not unknown or row.floor == -math.inf:
             return highest + math.log(known)
         # p^exponent is convex above 1 and concave below: the extremes are few tokens

@@ -36,17 +36,16 @@ _LONGEST_CONTEXT = 8192  # caches for all that a large model can read would fill
 
 
 def load_models(options: ModelOptions, progress: LoadProgress | None = None) -> Models:
-    """Load the generalist, and the base where it is to run here.
+    """Load the generalist, and the base if it is to run here.
 
     Raises:
         ModelError: one cannot be loaded.
         VocabularyMismatchError: they do not share a vocabulary.
         EngineError: there is no memory for the texts.
-        DecodingError: as `connect_models` does, where the generalist is on a server.
+        DecodingError: as `connect_models` does, if the generalist is on a server.
     """
     if isinstance(options.generalist, StockAddress):
         # Its HTTP client is loaded for those alone who have named a server.
-
         from cloud_api.engine.stock_models import connect_models
 
         return connect_models(options, options.generalist)
@@ -61,13 +60,10 @@ def load_models(options: ModelOptions, progress: LoadProgress | None = None) -> 
 
     def loaded(role: str, path: Path) -> Model:
         progress.role, progress.share = role, 0.0
-
-        def tell(share: float) -> None:
-            progress.share = share
-
+        tell = partial(setattr, progress, "share")
         return load_model(path, settings, progress=tell)
 
-    def opened(model: Model, length: int) -> tuple[TextSlots, int]:
+    def opened(model: Model) -> tuple[TextSlots, int]:
         context = model.open(options.slots, length, owns_model=True)
         return context, fit_threads(context, BLOCK)
 
@@ -80,15 +76,14 @@ def load_models(options: ModelOptions, progress: LoadProgress | None = None) -> 
     names = found["generalist"].vocabulary.names()
     trained = min(model.context_length for model in found.values())
     length = options.context_length or min(trained, _LONGEST_CONTEXT)
-    if options.kv_tokens is not None:
-        length = min(length, options.kv_tokens)
+    length = min(length, options.kv_tokens or length)
     served, threads = [], 0
     for role, model in found.items():
-        context, count = opened(model, length)
+        context, count = opened(model)
         threads += count
 
         def again(role: str = role) -> TextSlots:
-            return opened(loaded(role, paths[role]), length)[0]
+            return opened(loaded(role, paths[role]))[0]
 
         served.append(ServedModel(context, again))
     progress.role = ""
@@ -148,11 +143,8 @@ class EngineThread:
             else:
                 future.set_result(result)
 
-        def done(result: Result) -> None:
-            """Called in the engine thread."""
-            _call_in(loop, partial(settle, result))
-
-        round_.done = done
+        # It is called in the engine thread.
+        round_.done = lambda result: _call_in(loop, partial(settle, result))
         self._commands.put(round_)
         return future
 
@@ -215,14 +207,13 @@ class EngineThread:
         or until a step would do something; False at the end. The models rest when no
         command has come for `unload_seconds`."""
         while not self._closing:
-            pause = scheduler.pause()
-            rests = pause is None
+            pause = timeout = scheduler.pause()
             if pause is None and unload_seconds is not None:
-                pause = max(unload_seconds, _REST_SECONDS)
+                timeout = max(unload_seconds, _REST_SECONDS)
             try:
-                command = self._commands.get(block=pause != 0.0, timeout=pause)
+                command = self._commands.get(pause != 0.0, timeout)
             except queue.Empty:
-                if rests:
+                if pause is None:
                     scheduler.rest()
                 return True
             if isinstance(command, Round):

@@ -99,16 +99,6 @@ def test_a_session_reads_only_what_is_new():
     assert models.generalist.calls[1][0].token_ids == (9, 8, 7)
 
 
-def test_the_base_is_left_alone_where_no_method_uses_it():
-    models = fake_models()
-    asked = Asked("a", (1, 2), uses_base=False)
-
-    run(Scheduler(models), asked)
-
-    assert models.base.calls == []
-    assert asked.logits[1] is None
-
-
 class Keeping(FakeModel):
     """A model on a card: its rows stay there."""
 
@@ -127,18 +117,6 @@ def test_a_model_may_keep_its_rows_and_answer_what_is_asked_of_them():
     for rows, salt in zip(asked.logits, (GENERALIST, BASE), strict=True):
         expected = [logits_after(salt, range(5)), logits_after(salt, range(6))]
         np.testing.assert_array_equal(rows.logits, expected)
-
-
-def test_one_round_per_session_and_step():
-    models = fake_models()
-    scheduler = Scheduler(models)
-    first, second = Asked("a", (1, 2)), Asked("a", (1, 2, 3))
-
-    run(scheduler, first, second)
-
-    assert (first.result, second.result) == (NOTHING, None)
-    scheduler.step()
-    assert second.result == NOTHING
 
 
 def test_a_session_that_ends_leaves_nothing_behind():

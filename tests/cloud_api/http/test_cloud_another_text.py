@@ -167,7 +167,7 @@ def test_the_device_keeps_its_session_with_blocks_out(changes):
         local.open(again)
         assert_same(verdict, local.verify(block))
         device.close()
-        wait_until(lambda: not len(server.service._sessions))
+        wait_until(lambda: not len(server.service.sessions))
 
 
 @pytest.mark.parametrize(

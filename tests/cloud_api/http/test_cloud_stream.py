@@ -2,6 +2,7 @@
 pipelining, hanging up."""
 
 import random
+from contextlib import contextmanager
 from dataclasses import replace
 from socket import SHUT_RDWR
 
@@ -120,43 +121,32 @@ def test_evicted_sessions_go_on_as_if_nothing_had_happened(server, client):
             device.learn(block, verdict)
 
 
-def test_a_retry_gets_the_same_bytes_and_leaves_the_models_alone():
-    models = fake_models()
-    request = open_request()
-    frames, block = frames_of(request), block_after((), (1, 2, 3))
-    with running(lambda: models) as server, client_of(server) as client:
-        session_id = open_session(client, request)
-        with stream(server, session_id) as socket:
-            socket.send(frames.encode_block(block))
-            first = socket.recv()
-            socket.close(GOING_AWAY)
-        calls = len(models.generalist.calls)
-        with stream(server, session_id) as socket:
-            socket.send(frames.encode_block(block))
-            again = socket.recv()
-            socket.close(GOING_AWAY)
-
-    assert first == again
-    assert len(models.generalist.calls) == calls
+@contextmanager
+def gated(**options):
+    """A server whose models wait; they, a client, a session with one token, and its
+    frames."""
+    models, request = fake_models(slots=options.pop("slots", 2)), open_request((1,))
+    with running(lambda: models, **options) as server, client_of(server) as client:
+        models.generalist.gate.clear()
+        yield server, models, client, open_session(client, request), frames_of(request)
+        models.generalist.gate.set()
 
 
 def test_a_device_that_hangs_up_finds_the_answer_when_it_comes_back():
-    models = fake_models()
-    request = open_request(prompt=(1,))
-    frames, block = frames_of(request), block_after((), (1, 2, 3))
-    with running(lambda: models) as server, client_of(server) as client:
-        session_id = open_session(client, request)
-        models.generalist.gate.clear()
-        with stream(server, session_id) as socket:
-            socket.send(frames.encode_block(block))
-            assert models.generalist.entered.wait(PATIENCE)
-            socket.close(GOING_AWAY)
-        with stream(server, session_id) as socket:
-            socket.send(frames.encode_block(block))
-            models.generalist.gate.set()
-            verdict = frames.decode_answer(socket.recv())
+    """It waits for the one that is being made, and then gets the same bytes again."""
+    block, answers = block_after((), (1, 2, 3)), []
+    with gated() as (server, models, _, session_id, frames):
+        for number in range(3):
+            with stream(server, session_id) as socket:
+                socket.send(frames.encode_block(block))
+                assert models.generalist.entered.wait(PATIENCE)
+                if number:
+                    models.generalist.gate.set()
+                    answers.append(socket.recv())
+                socket.close(GOING_AWAY)
 
-    assert isinstance(verdict, Verdict)
+    assert isinstance(frames.decode_answer(answers[0]), Verdict)
+    assert answers[0] == answers[1]
     assert len(models.generalist.calls) == 1
 
 
@@ -294,22 +284,19 @@ def test_a_stream_ends_when_its_session_makes_room_for_another():
 
 
 def test_a_block_on_its_way_is_answered_before_the_stream_ends():
-    models = fake_models()
-    request = open_request(prompt=(1,))
-    frames = frames_of(request)
-    with running(lambda: models) as server, client_of(server) as client:
-        session_id = open_session(client, request)
-        with stream(server, session_id) as socket:
-            models.generalist.gate.clear()
-            socket.send(frames.encode_block(block_after((), (1, 2), round_=3)))
-            assert models.generalist.entered.wait(PATIENCE)
-            client.delete(f"/v1/sessions/{session_id}")
-            models.generalist.gate.set()
-            answer = frames.decode_answer(socket.recv())
+    with (
+        gated() as (server, models, client, session_id, frames),
+        stream(server, session_id) as socket,
+    ):
+        socket.send(frames.encode_block(block_after((), (1, 2), round_=3)))
+        assert models.generalist.entered.wait(PATIENCE)
+        client.delete(f"/v1/sessions/{session_id}")
+        models.generalist.gate.set()
+        answer = frames.decode_answer(socket.recv())
 
-            assert (answer.epoch, answer.round) == (0, 3)
-            assert isinstance(answer, Verdict)
-            assert last_words(frames, socket) == (Signal(Kind.RESYNC, 0, 3, 0), 4404)
+        assert (answer.epoch, answer.round) == (0, 3)
+        assert isinstance(answer, Verdict)
+        assert last_words(frames, socket) == (Signal(Kind.RESYNC, 0, 3, 0), 4404)
 
 
 def test_a_device_that_hangs_up_with_1000_ends_its_session(server, client):
@@ -332,24 +319,17 @@ def test_a_device_that_hangs_up_with_1000_ends_its_session(server, client):
 
 def test_a_text_that_is_done_leaves_its_slot_with_blocks_out():
     """Stop in mid-flight: one block is computed, one waits, and the device hangs up."""
-    models = fake_models(slots=1)
-    request = open_request(prompt=(1,))
-    frames = frames_of(request)
-    with running(lambda: models, patience=PATIENCE) as server:
-        client = client_of(server)
-        with stream(server, open_session(client, request)) as socket:
-            models.generalist.gate.clear()
+    with gated(slots=1, patience=PATIENCE) as (server, models, client, done, frames):
+        with stream(server, done) as socket:
             socket.send(frames.encode_block(block_after((), (1, 2))))
             socket.send(frames.encode_block(block_after((1, 2), (3,), round_=1)))
             assert models.generalist.entered.wait(PATIENCE)
             wait_until(lambda: len(server.service.running) == 2)
-        wait_until(lambda: len(server.service._sessions) == 0)
+        wait_until(lambda: len(server.service.sessions) == 0)
         models.generalist.gate.set()
         wait_until(lambda: not server.service.running)
-        answer = send_block(
-            client, open_session(client, request), block_after((), (1,))
-        )
-        client.close()
+        session_id = open_session(client, open_request((1,)))
+        answer = send_block(client, session_id, block_after((), (1,)))
 
     assert isinstance(answer, Verdict)
     assert [len(call) for call in models.generalist.calls] == [1, 1]
@@ -380,43 +360,31 @@ def test_every_answer_has_one_size(server, client):
 
 
 def test_a_stop_finishes_the_round_and_says_goodbye():
-    models = fake_models()
-    request = open_request(prompt=(1,))
-    frames = frames_of(request)
-    slow = running(lambda: models, stop_seconds=PATIENCE)
-    with slow as server, client_of(server) as client:
-        session_id = open_session(client, request)
-        with (
-            stream(server, session_id) as socket,
-            stream(server, session_id) as silent,
-        ):
-            models.generalist.gate.clear()
-            socket.send(frames.encode_block(block_after((), (1, 2))))
-            assert models.generalist.entered.wait(PATIENCE)
-            server.ask_to_stop()
-            goodbye = frames.decode_answer(silent.recv())
-            models.generalist.gate.set()
-            verdict = frames.decode_answer(socket.recv())
-            last = frames.decode_answer(socket.recv())
-            with pytest.raises(ConnectionClosed) as closed:
-                socket.recv()
+    with (
+        gated(stop_seconds=PATIENCE) as (server, models, _, session_id, frames),
+        stream(server, session_id) as socket,
+        stream(server, session_id) as silent,
+    ):
+        socket.send(frames.encode_block(block_after((), (1, 2))))
+        assert models.generalist.entered.wait(PATIENCE)
+        server.ask_to_stop()
+        goodbye = frames.decode_answer(silent.recv())
+        models.generalist.gate.set()
+        verdict = frames.decode_answer(socket.recv())
+        last, code = last_words(frames, socket)
 
     assert isinstance(verdict, Verdict)
     for signal in (goodbye, last):
         assert (signal.kind, signal.value) == (Kind.ERROR, Problem.STOPPING)
-    assert closed.value.rcvd.code == 1012
+    assert code == 1012
 
 
 def test_a_stop_interrupts_what_takes_too_long():
-    models = fake_models()
-    request = open_request(prompt=(1,))
     with (
-        running(lambda: models, stop_seconds=0.0) as server,
-        client_of(server) as client,
-        stream(server, open_session(client, request)) as socket,
+        gated(stop_seconds=0.0) as (server, models, _, session_id, frames),
+        stream(server, session_id) as socket,
     ):
-        models.generalist.gate.clear()
-        socket.send(frames_of(request).encode_block(block_after((), (1, 2))))
+        socket.send(frames.encode_block(block_after((), (1, 2))))
         assert models.generalist.entered.wait(PATIENCE)
         server.ask_to_stop()
         wait_until(lambda: models.base.interrupted)

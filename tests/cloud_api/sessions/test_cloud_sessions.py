@@ -49,9 +49,9 @@ def test_idle_sessions_are_forgotten_and_busy_ones_are_not():
     sessions.add("busy", FakeSession(used=0, idle=False))
 
     with pytest.raises(SessionLostError):
-        sessions.get("idle", 11, OWNER)
+        sessions.find("idle", 11, OWNER)
     assert sessions.expire(now=11) == ["idle"]
-    assert sessions.get("busy", 11, OWNER).used == 11
+    assert sessions.find("busy", 11, OWNER).used == 11
     assert len(sessions) == 1
 
 
@@ -71,7 +71,7 @@ def test_a_user_who_opens_many_texts_loses_their_own():
     gone = [sessions.add(f"a{n}", FakeSession(n, owner=ANA)) for n in range(4)]
 
     assert gone == [[], [], ["a0"], ["a1"]]
-    assert sessions.get("ben", 1, BEN)
+    assert sessions.find("ben", 1, BEN)
 
 
 def test_where_the_server_is_full_whoever_has_the_most_makes_room():
