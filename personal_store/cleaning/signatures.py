@@ -42,7 +42,6 @@ _LINK_SIGNS = ("@", "://", "www.", "<mailto:")
 _LINE_OF_SIGNS = re.compile(r"^(?:[_=*-]{10,}|--~--~-.*|(?:-=)+-?)$")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _STEMS = tuple(phrases.NOTICE_WORDS.split("|"))
-_ASCII_STEMS = tuple(stem for stem in _STEMS if stem.isascii())
 
 # Taglines such as "Sent from my iPhone".
 _LONGEST_TAGLINE = 100
@@ -291,12 +290,11 @@ def _is_rule(line: str) -> bool:
 def _is_notice(text: str) -> bool:
     if _OPENING.match(text):
         return True
-    stems = _ASCII_STEMS if text.isascii() else _STEMS
-    short = 0 if text.isascii() else len(_CJK.findall(text[:_NOTICE]))
+    short = len(_CJK.findall(text[:_NOTICE]))
     opened = bool(_WEAK_OPENING.match(text))
     if not opened and len(text) < _NOTICE and short < _NOTICE_CJK:
         return False
-    return sum([stem in text for stem in stems]) + 2 * opened >= 4
+    return sum([stem in text for stem in _STEMS]) + 2 * opened >= 4
 
 
 def drop_signature(lines: list[str]) -> list[str]:

@@ -113,10 +113,7 @@ def is_behind(db: Database) -> bool:
 
 
 def reclean(
-    db: Database,
-    *,
-    everything: bool = False,
-    progress: ProgressCallback | None = None,
+    db: Database, *, everything: bool = False, progress: ProgressCallback | None = None
 ) -> Recleaned:
     """Apply the present rules to texts that older rules made; to all if asked to.
 

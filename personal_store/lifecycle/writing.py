@@ -43,8 +43,6 @@ UNCHANGED = "in files that have not changed"
 FORGOTTEN = "forgotten before"
 
 _TEXTS = [one.name for one in fields(Document) if one.type is str]
-_MARK = "\ufeff"
-"""`storable` drops it at the beginning of a text."""
 _FIELDS = (
     *("key", "kind", "title", "recipient", "recipient_address", "sender"),
     *("sender_name", "answer_to", "sent_at", "rating", "thread", "reply_to"),
@@ -373,15 +371,10 @@ def _author(document: Document, me: frozenset[str]) -> Author:
 
 
 def _storable(document: Document) -> Document:
-    """The document without characters that SQLite refuses. Nearly all have none, which
-    one look at all texts together shows."""
-    every = "".join([getattr(document, name) for name in _TEXTS])
-    if _MARK not in every and storable(every) is every:
-        return document
-    changed: dict[str, Any] = {
-        name: storable(getattr(document, name)) for name in _TEXTS
-    }
-    return replace(document, **changed)
+    """The document without characters that SQLite refuses."""
+    texts = {name: getattr(document, name) for name in _TEXTS}
+    clean: dict[str, Any] = {name: storable(text) for name, text in texts.items()}
+    return document if clean == texts else replace(document, **clean)
 
 
 def _source_id(db: Database, kind: str, label: str) -> int:

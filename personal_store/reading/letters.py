@@ -273,8 +273,8 @@ def _is_expunged(mail: Mail) -> bool:
 
 
 def says_something(text: str) -> bool:
-    """Whether there are enough words; the first line nearly always has them."""
-    return any(len(tokens(text[:length])) >= FEWEST_WORDS for length in (60, 1000))
+    """Whether there are enough words."""
+    return len(tokens(text[:1000])) >= FEWEST_WORDS
 
 
 def _key(mail: Mail, sender: str) -> str:

@@ -17,15 +17,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from queue import SimpleQueue
-from typing import IO
 
 from base import python_child
 from personal_store.errors import StoreError
 from personal_store.reading.letters import Letter, read_now
 from personal_store.records import Item
-
-if sys.platform == "linux":
-    import fcntl
 
 MOST = 2
 """Processes at most. More would wait for the one that writes the store."""
@@ -154,8 +150,6 @@ class _Reader:
         assert self.process.stdin
         assert self.process.stdout
         self.stdin, self.stdout = self.process.stdin, self.process.stdout
-        _widen(self.stdin)
-        _widen(self.stdout)
 
     def read(self, chunk: Chunk) -> list[Item]:
         """Blocks until the process has read them."""
@@ -212,13 +206,6 @@ def _chunks(letters: Iterable[Unread]) -> Iterator[tuple[Chunk, int]]:
             chunk, size = [], 0
     if chunk:
         yield chunk, size
-
-
-def _widen(pipe: IO[bytes]) -> None:
-    """Let a whole chunk wait in a pipe, if the system can and may: fewer turns."""
-    if sys.platform == "linux":
-        with suppress(OSError):
-            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _BYTES)
 
 
 def _cores() -> int:
