@@ -21,12 +21,6 @@ from tests.mailboxes import mailbox, many, message
 MBOX = mailbox([message(number=1), message("Another text, of work.", number=2)])
 
 
-@pytest.fixture
-def store(tmp_path):
-    with Store.open(tmp_path / "store" / "store.db") as store:
-        yield store
-
-
 def tar(*members, name="Takeout/Mail/Sent.mbox") -> bytes:
     """An uncompressed tar; bytes become a file, TarInfo is taken as it is."""
     target = io.BytesIO()
@@ -77,22 +71,21 @@ def test_every_form_is_read(store, tmp_path, name):
     assert {p.source for p in store.recent()} == {"mbox: Sent.mbox"}
 
 
-@pytest.mark.parametrize(
-    "name", ["a.tgz", "a.tar", "a.zip", "tgz in.zip", "zip in.zip"]
-)
+LONG = mailbox(many(120))
+LONG_FORMS = {
+    "a.tar": tar(LONG),
+    "a.zip": zipped(Sent_dot_mbox=LONG),
+    "tgz in.zip": zipped(a_dot_tgz=gzip.compress(tar(LONG))),
+    "zip in.zip": zipped(a_dot_zip=zipped(Sent_dot_mbox=LONG)),
+}
+
+
+@pytest.mark.parametrize("name", LONG_FORMS)
 def test_a_stopped_import_of_an_archive_goes_on(tmp_path, monkeypatch, name):
     """From the message where it stopped, with the rows of an undisturbed one."""
     monkeypatch.setattr(importing, "BATCH", 10)
-    content = mailbox(many(120))
-    packed = {
-        "a.tgz": gzip.compress(tar(content)),
-        "a.tar": tar(content),
-        "a.zip": zipped(Sent_dot_mbox=content),
-        "tgz in.zip": zipped(a_dot_tgz=gzip.compress(tar(content))),
-        "zip in.zip": zipped(a_dot_zip=zipped(Sent_dot_mbox=content)),
-    }
     path = tmp_path / name
-    path.write_bytes(packed[name])
+    path.write_bytes(LONG_FORMS[name])
 
     def stop(done, total):
         if done > total / 2:
@@ -154,7 +147,7 @@ HOSTILE = {
     "no zip.zip": (b"this is text" * 99, "cannot be read"),
     "no tar.tgz": (b"this is text" * 99, "cannot be read"),
     "torn.tgz": (gzip.compress(tar(MBOX * 50))[:-300], "cannot be read"),
-    "torn.zip": (zipped(a_dot_mbox=MBOX * 50)[:-60], "cannot be read"),
+    "torn.zip": (zipped(a_dot_mbox=MBOX * 50)[:-60], "was it downloaded to its end"),
     "mail.pst": (b"!BDN" + bytes(600), "import pst"),
     "mail.7z": (b"7z" + bytes(600), "unpack it"),
 }
@@ -170,13 +163,6 @@ def test_a_hostile_or_damaged_archive_is_one_sentence(store, tmp_path, name):
 
     assert str(caught.value).count(". ") == 0
     assert not list(store.records())
-
-
-def test_a_download_that_broke_off_is_named(store, tmp_path):
-    (tmp_path / "half.zip").write_bytes(FORMS["a.zip"][:-30])
-
-    with pytest.raises(SourceError, match="was it downloaded to its end"):
-        import_source(store, "mbox", tmp_path / "half.zip")
 
 
 def test_a_bomb_of_many_members_is_refused(store, tmp_path, monkeypatch):
@@ -196,13 +182,8 @@ def test_a_bomb_of_many_members_is_refused(store, tmp_path, monkeypatch):
 def test_what_unpacks_to_too_much_in_all_is_refused(tmp_path, monkeypatch, wanted):
     """Whether its members are read or only passed over."""
     monkeypatch.setattr(sources, "MAX_TOTAL", 3_000_000)
-    files = [tarfile.TarInfo(f"m{i}") for i in range(8)]
-    target = io.BytesIO()
-    with tarfile.open(fileobj=target, mode="w") as packed:
-        for info in files:
-            info.size = 1_000_000
-            packed.addfile(info, io.BytesIO(bytes(1_000_000)))
-    (tmp_path / "a.tgz").write_bytes(gzip.compress(target.getvalue()))
+    packed = tar(*(bytes(1_000_000) for _ in range(8)))
+    (tmp_path / "a.tgz").write_bytes(gzip.compress(packed))
     members = {f"m{i}": b"ab" * 500_000 for i in range(8)}
     (tmp_path / "a.zip").write_bytes(zipped(**members))
 

@@ -1,6 +1,7 @@
 """Whatever the bytes are, an importer answers with items or with one sentence."""
 
 import json
+import shutil
 from dataclasses import fields
 from pathlib import Path
 
@@ -54,12 +55,8 @@ def check(item):
     assert item.rating is None or isinstance(item.rating, float)
 
 
-def service_of(file):
-    return file.parts[0]
-
-
 def files_of(service, *suffixes):
-    found = [file for file in FILES if service_of(file) == service]
+    found = [file for file in FILES if file.parts[0] == service]
     return [file for file in found if not suffixes or file.suffix in suffixes]
 
 
@@ -90,7 +87,7 @@ def test_damaged_files(tmp_path, service, data):
     path = tmp_path / file.name
     path.write_bytes(content[:end])
 
-    taken(service_of(file), path)
+    taken(file.parts[0], path)
 
 
 JSON = st.recursive(
@@ -137,15 +134,14 @@ def test_fields_of_another_type(tmp_path, service, data):
     path = tmp_path / file.name
     path.write_text(start + json.dumps(value), "utf-8")
 
-    taken(service_of(file), path)
+    taken(file.parts[0], path)
 
 
 def test_the_checks_see_something():
     """The files as they are give documents: the tests above do not run empty."""
     found = {
-        service_of(file): sum(
-            isinstance(item, Document)
-            for item in taken(service_of(file), EXPORTS / file)
+        file.parts[0]: sum(
+            isinstance(item, Document) for item in taken(file.parts[0], EXPORTS / file)
         )
         for file in FILES
     }
@@ -217,8 +213,6 @@ def test_a_line_of_fifty_megabytes(tmp_path, service):
 
 
 def test_one_broken_file_does_not_spoil_the_others(tmp_path):
-    import shutil
-
     shutil.copytree(EXPORTS / "keep", tmp_path / "keep")
     whole = taken("keep", tmp_path / "keep")
     (note,) = (tmp_path / "keep").rglob("Seedlings.json")

@@ -7,16 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from personal_store import SourceError, Store, import_source, importers
+from personal_store import SourceError, import_source, importers
 from personal_store.discovery import discover
 from personal_store.transfer import as_lines
 from tests.mailboxes import mailbox, message
-
-
-@pytest.fixture
-def store(tmp_path):
-    with Store.open(tmp_path / "store" / "store.db") as store:
-        yield store
 
 
 def put(path, data):
@@ -65,20 +59,15 @@ UNSIGNED = {"csv": 1, "jsonl": 1, "markdown": 1, "text": 1}
 LEFT = {"archive_browser.html", "a.jpg", "numbers.csv", "README.txt"}
 
 
-def test_every_file_finds_its_importer(folder):
-    """The more specific one; what nobody knows is named."""
-    discovery = discover(folder)
+@pytest.mark.parametrize("mine", [False, True])
+def test_every_file_finds_its_importer(folder, mine):
+    """The more specific one; what does not say who wrote it is read if it is all mine,
+    and what nobody knows is named."""
+    discovery = discover(folder, mine=mine)
 
-    assert plan(folder) == SIGNED
-    assert {found.kind: found.files for found in discovery.unsigned} == UNSIGNED
-    assert {file.name for file in discovery.left} == LEFT
-
-
-def test_what_does_not_say_who_wrote_it_is_read_if_it_is_all_mine(folder):
-    discovery = discover(folder, mine=True)
-
-    assert plan(folder, mine=True) == SIGNED | UNSIGNED
-    assert discovery.unsigned == ()
+    assert plan(folder, mine=mine) == SIGNED | (UNSIGNED if mine else {})
+    unsigned = {found.kind: found.files for found in discovery.unsigned}
+    assert unsigned == ({} if mine else UNSIGNED)
     assert {file.name for file in discovery.left} == LEFT
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from personal_store import Store, StoreError, import_runs, import_source
+from personal_store import StoreError, import_runs, import_source
 from personal_store.discovery import settled
 from personal_store.errors import SourceError, StoreBusyError
 from personal_store.import_runs import importing_alone
@@ -25,12 +25,6 @@ with importing_alone(Path(sys.argv[1])):
     print("held", flush=True)
     forever()
 """
-
-
-@pytest.fixture
-def store(tmp_path):
-    with Store.open(tmp_path / "store" / "store.db") as store:
-        yield store
 
 
 @pytest.fixture
