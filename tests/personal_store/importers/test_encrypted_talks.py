@@ -66,8 +66,11 @@ def own(store):
     return {(r.recipient, r.text) for r in store.records() if r.author in OWN}
 
 
-@pytest.mark.parametrize("place", ["flat", "messages"])
-@pytest.mark.parametrize("packed", ["folder", "zip", "nested zip"])
+@pytest.mark.parametrize(
+    ("place", "packed"),
+    [("flat", "folder"), ("messages", "folder"), ("flat", "zip"),
+     ("messages", "nested zip")],
+)  # fmt: skip
 def test_encrypted_talks_are_found_wherever_they_lie(store, tmp_path, place, packed):
     path = tmp_path / "export"
     export(path / "messages" if place == "messages" else path)
@@ -105,10 +108,6 @@ def test_who_is_in_all_talks_must_be_alone_in_it(store, tmp_path):
 
 
 def test_other_json_is_no_talk(tmp_path):
-    files = {
-        "a_1.json": {"threadName": "a", "messages": []},
-        "b.json": [1],
-        "c.json": {},
-    }
+    files = {"a_1.json": {"threadName": "a", "messages": []}, "b.json": [1]}
 
     assert discover(export(tmp_path / "export", files)).found == ()
