@@ -8,7 +8,7 @@ import secrets
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, suppress
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Literal
 
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
@@ -89,38 +89,40 @@ class Answer:
         said: dict[str, Any] = {"text": text}
         if self.chat:
             said = {"message": {"role": "assistant", "content": text, "refusal": None}}
-        return self._body([self._choice(said, finish)], usage=usage.body())
+        return self._body(said, finish, usage=usage.body())
 
     def first(self) -> bytes:
         """The event before the first piece of a stream; none for a completion."""
         if not self.chat:
             return b""
-        return self._event({"delta": {"role": "assistant", "content": ""}}, None)
+        return self._event({"delta": {"role": "assistant", "content": ""}})
 
     def piece(self, text: str) -> bytes:
         """The event of a piece of text."""
-        said = {"delta": {"content": text}} if self.chat else {"text": text}
-        return self._event(said, None)
+        return self._event(
+            {"delta": {"content": text}} if self.chat else {"text": text}
+        )
 
     def last(self, finish: FinishReason, usage: Usage | None) -> bytes:
         """The events that end a stream; with `usage`, one more that reports it."""
         said: dict[str, Any] = {"delta": {}} if self.chat else {"text": ""}
         events = self._event(said, finish)
         if usage is not None:
-            events += event(self._body([], streamed=True, usage=usage.body()))
+            events += event(self._body(None, streamed=True, usage=usage.body()))
         return events + DONE
 
-    def _choice(
-        self, said: dict[str, Any], finish: FinishReason | None
-    ) -> dict[str, Any]:
-        return {"index": 0, **said, "logprobs": None, "finish_reason": finish}
-
-    def _event(self, said: dict[str, Any], finish: FinishReason | None) -> bytes:
-        return event(self._body([self._choice(said, finish)], streamed=True))
+    def _event(self, said: dict[str, Any], finish: FinishReason | None = None) -> bytes:
+        return event(self._body(said, finish, streamed=True))
 
     def _body(
-        self, choices: list[dict[str, Any]], *, streamed: bool = False, **more: Any
+        self,
+        said: dict[str, Any] | None,
+        finish: FinishReason | None = None,
+        *,
+        streamed: bool = False,
+        **more: Any,
     ) -> dict[str, Any]:
+        choice = {"index": 0, **(said or {}), "logprobs": None, "finish_reason": finish}
         kind, prefix = "text_completion", "cmpl"
         if self.chat:
             kind, prefix = "chat.completion", "chatcmpl"
@@ -130,7 +132,7 @@ class Answer:
             "object": kind,
             "created": self.created,
             "model": self.model,
-            "choices": choices,
+            "choices": [] if said is None else [choice],
             **more,
         }
 
@@ -151,10 +153,8 @@ def error_body(
 
 def model_list(names: list[str], created: int) -> dict[str, Any]:
     """The models that a client may name."""
-    return {
-        "object": "list",
-        "data": [described_model(name, created) for name in names],
-    }
+    data = [described_model(name, created) for name in names]
+    return {"object": "list", "data": data}
 
 
 def described_model(name: str, created: int) -> dict[str, Any]:
@@ -162,22 +162,7 @@ def described_model(name: str, created: int) -> dict[str, Any]:
     return {"id": name, "object": "model", "created": created, "owned_by": "specsteer"}
 
 
-class WrittenText(Protocol):
-    """A text whose last piece was written."""
-
-    @property
-    def finish(self) -> FinishReason:
-        """Why it ended."""
-
-    @property
-    def usage(self) -> Usage:
-        """How many tokens were read and written."""
-
-
-_Text = TypeVar("_Text", bound=WrittenText)
-
-
-class TextResponse(Response, Generic[_Text]):
+class TextResponse(Response):
     """Writes a text into its answer, as a stream or whole, until it ends or the client
     has gone."""
 
@@ -185,11 +170,12 @@ class TextResponse(Response, Generic[_Text]):
         self,
         body: ChatBody | CompletionBody,
         created: int,
-        begin: Callable[[], AbstractAsyncContextManager[_Text]],
-        write: Callable[[_Text], AsyncGenerator[str, None]],
+        begin: Callable[[], AbstractAsyncContextManager[Any]],
+        write: Callable[[Any], AsyncGenerator[str, None]],
         error_of: Callable[[Exception], dict[str, Any]],
     ) -> None:
-        """`begin` gives the text while its block runs, `write` its pieces, `error_of`
+        """`begin` gives the text while its block runs, with its `finish` (a
+        FinishReason) and `usage` (a Usage) in the end; `write` its pieces; `error_of`
         the body of an error when a stream has begun."""
         super().__init__()
         self._body = body
@@ -236,7 +222,7 @@ class TextResponse(Response, Generic[_Text]):
             await JSONResponse(body)(scope, receive, send)
 
     async def _events(
-        self, text: _Text, piece: str | None, more: AsyncGenerator[str, None]
+        self, text: Any, piece: str | None, more: AsyncGenerator[str, None]
     ) -> AsyncGenerator[bytes, None]:
         """The events of a text from its first piece on; an error is the last one."""
         answer, start = self._answer, self._answer.first()

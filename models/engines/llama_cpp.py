@@ -34,7 +34,7 @@ from models.gguf_header import (
 )
 from models.running.interface import Model, TextSlots, Vocabulary, is_padding
 from models.running.llama_library import last_complaint, load_library
-from models.running.settings import EngineSettings, PersonalAdapter
+from models.running.settings import EngineSettings
 
 _BATCH = 512
 """Tokens that one decode reads at most; longer readings take several."""
@@ -65,12 +65,12 @@ class LlamaVocabulary(Vocabulary):
         self.padded_size: int = self._library.llama_vocab_n_tokens(self._vocabulary)
         """How many logits llama.cpp gives."""
         self.size = self.padded_size
-        while self.size > 1 and self._is_padding(self.size - 1):
-            self.size -= 1
-
-    def _is_padding(self, token_id: int) -> bool:
-        attributes = self._library.llama_vocab_get_attr(self._vocabulary, token_id)
-        return bool(attributes & _UNUSED) or is_padding(token_id, self.token(token_id))
+        attributes = self._library.llama_vocab_get_attr
+        while (last := self.size - 1) and (
+            attributes(self._vocabulary, last) & _UNUSED
+            or is_padding(last, self.token(last))
+        ):
+            self.size = last
 
     @cached_property
     def end_ids(self) -> frozenset[int]:
@@ -92,17 +92,15 @@ class LlamaVocabulary(Vocabulary):
         return found
 
     def documents(self) -> tuple[str, str, bool]:
-        """The names of the tokens that begin and end a document, empty where there is
-        none, and whether the model is to read the first before every prompt."""
-        library = self._library
+        """The tokens that begin and end a document, by name, empty if there is none;
+        and whether the model reads the first before every prompt."""
+        library, vocabulary = self._library, self._vocabulary
+        marks = library.llama_vocab_bos(vocabulary), library.llama_vocab_eos(vocabulary)
         bos, eos = (
-            self.token(token).decode("utf-8", "replace") if token >= 0 else ""
-            for token in (
-                library.llama_vocab_bos(self._vocabulary),
-                library.llama_vocab_eos(self._vocabulary),
-            )
+            self.token(one).decode("utf-8", "replace") if one >= 0 else ""
+            for one in marks
         )
-        return bos, eos, bool(library.llama_vocab_get_add_bos(self._vocabulary))
+        return bos, eos, bool(library.llama_vocab_get_add_bos(vocabulary))
 
     def tokenize(self, text: str, control: bool = False) -> list[int]:
         """Ids of a text; only with `control` may it name control tokens."""
@@ -160,11 +158,16 @@ class LlamaContext(TextSlots):
             parameters.n_ctx += _SCRATCH
             parameters.n_seq_max += 1
         parameters.type_k = parameters.type_v = _CACHED[model.settings.precision]
-        # Before the context, which else has no room for its computations.
-        self._lora = None if adapter is None else self._load_adapter(model, adapter)
+        self._lora = None
+        if adapter is not None:
+            # Before the context, which else has no room for its computations.
+            path, load_lora = adapter.file, self._library.llama_adapter_lora_init
+            check_fits(read_file(path), read_layout(model.path), model.path.name)
+            self._lora = load_lora(model.handle, str(path).encode())
+            if not self._lora:
+                raise ModelError(f"llama.cpp cannot read {path}: {last_complaint()}")
         self._handle = self._library.llama_init_from_model(model.handle, parameters)
-        if not self._handle:
-            self._free_adapter()
+        if not self._handle:  # the adapter is freed with the model
             raise EngineError(
                 f"no memory for {slots} texts of {self.context_length} tokens: "
                 f"{last_complaint()}"
@@ -184,10 +187,6 @@ class LlamaContext(TextSlots):
     def _read(self, readings: Sequence[Reading], logits: Sequence[Floats]) -> None:
         """Read on in as few decodes as the batch size allows."""
         try:
-            if len(readings) == 1:
-                self._add(readings[0], logits[0])
-                self._decode()
-                return
             # llama.cpp computes streams together as far as they are equally long, and
             # splits a batch least where slots follow each other. Cut into pieces of
             # one length, texts of several lengths cost more than one by one.
@@ -206,8 +205,8 @@ class LlamaContext(TextSlots):
             self._batch.clear()
 
     def _add(self, reading: Reading, logits: Floats) -> None:
-        """Add the tokens of a reading to the batch, and decode that each time it is
-        full; the rows go to `logits` (rows, V) as they are decoded."""
+        """Add a reading to the batch, which is decoded each time it is full into
+        `logits` (rows, V)."""
         ids, position = reading.token_ids, len(self._tokens[reading.slot])
         if self._batch.count + len(ids) <= _BATCH:
             self._batch.add(reading.slot, position, ids, logits)
@@ -263,25 +262,8 @@ class LlamaContext(TextSlots):
     def _free(self) -> None:
         self._library.llama_free(self._handle)
         self._handle = None
-        self._free_adapter()
-
-    def _load_adapter(self, model: LlamaModel, adapter: PersonalAdapter) -> Any:
-        """The adapter as llama.cpp holds it, once it is sure that this ends no process.
-
-        Raises:
-            ModelError: it is missing, damaged or made for another model.
-        """
-        path = adapter.file
-        check_fits(read_file(path), read_layout(model.path), model.path.name)
-        loaded = self._library.llama_adapter_lora_init(model.handle, str(path).encode())
-        if not loaded:
-            raise ModelError(f"llama.cpp cannot read {path}: {last_complaint()}")
-        return loaded
-
-    def _free_adapter(self) -> None:
         if self._lora is not None:
             self._library.llama_adapter_lora_free(self._lora)
-            self._lora = None
 
 
 class Batch:
@@ -351,7 +333,7 @@ class LlamaModel(Model):
         progress: Callable[[float], None] | None = None,
     ) -> None:
         """Load the model at `path`; another thread may set `stop` to give it up.
-        `progress` is told the share that is loaded.
+        `progress` is called with the share that is loaded.
 
         Raises:
             ModelError: the file is missing, damaged or no model that llama.cpp runs.
@@ -369,8 +351,7 @@ class LlamaModel(Model):
         self.gpu_layers = self.settings.gpu_layers or 0
         parameters.n_gpu_layers = self.gpu_layers
         parameters.use_extra_bufts = bool(self.settings.extra_buffers)
-        # Called for every tensor, so often a load can be given up. The name keeps the
-        # callback alive until the load is over.
+        # Called for every tensor; its name keeps it alive until the load is over.
 
         def loading(share: float, _data: object) -> bool:
             if progress is not None:

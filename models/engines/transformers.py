@@ -52,8 +52,8 @@ _BATCH = 512
 _STOPPABLE = 64
 """Tokens of a pass from which it is looked at each layer whether to stop."""
 _ALIKE = 2
-"""Texts are read in one pass where none has more than so many times the tokens of
-another, since the shorter ones are filled up."""
+"""Texts are read in one pass if none has more than twice the tokens of another, since
+the shorter ones are filled up."""
 _ROOM = 256
 """Tokens by which a text's cache grows at least."""
 _LONGEST_REASON = 300
@@ -108,8 +108,8 @@ class TransformersVocabulary(Vocabulary):
         return {self._names[one]: one for one in sorted(self._control)}
 
     def documents(self) -> tuple[str, str, bool]:
-        """The names of the tokens that begin and end a document, empty where there is
-        none, and whether the model is to read the first before every prompt."""
+        """The tokens that begin and end a document, by name, empty if there is none;
+        and whether the model reads the first before every prompt."""
         bos, eos = self._documents
         begins = self._backend.encode("", add_special_tokens=True).ids[:1]
         return bos, eos, begins == [self._backend.token_to_id(bos)]
@@ -171,8 +171,8 @@ class TransformersSlots(TextSlots):
             np.copyto(rows, found.cpu().numpy())
 
     def _rows(self, readings: Sequence[Reading]) -> list[Any]:
-        """Read on, in passes over texts of about one length; the logits (rows, V) of
-        each reading."""
+        """Read on, in passes over texts of about one length; returns the logits
+        (rows, V) of each reading."""
         found: list[list[Any]] = [[] for _ in readings]
         done = [0] * len(readings)
         while True:
@@ -261,7 +261,7 @@ class TransformersSlots(TextSlots):
 
 
 class _Cache(transformers.Cache):  # type: ignore[misc]
-    """Keys and values of the texts in all slots: what transformers calls a cache of one
+    """Keys and values of the texts in all slots; for transformers the cache of one
     batch, whose rows are those of `spans`."""
 
     def __init__(self, stopped: Callable[[], bool]) -> None:
@@ -276,8 +276,8 @@ class _Cache(transformers.Cache):  # type: ignore[misc]
     def update(
         self, key_states: Any, value_states: Any, layer_idx: int, *_: Any, **__: Any
     ) -> tuple[Any, Any]:
-        """Add the keys and values (B, heads, T, size) of a layer; those of all that the
-        texts hold, (B, heads, end, size), zeros behind shorter ones."""
+        """Add the keys and values (B, heads, T, size) of a layer; returns those of the
+        whole texts, (B, heads, end, size), zeros behind shorter ones."""
         if self.stoppable and self._stopped():
             raise StoppedError("stopped while reading")
         end = max(span.start + span.count for span in self.spans)

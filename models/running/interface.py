@@ -263,8 +263,8 @@ class TextSlots(ABC):
 
     @contextmanager
     def _reading(self, readings: Sequence[Reading]) -> Iterator[None]:
-        """Hold the lock while the engine reads; what it has read counts only when it
-        has read all."""
+        """Hold the lock while the engine reads; its readings count together or not at
+        all."""
         with self._lock:
             for reading in readings:
                 self._check(reading)

@@ -1,9 +1,9 @@
 """A reranker by llama.cpp's rank pooling: it reads a query beside a text and answers
 with one number.
 
-Its tokens are laid out as llama.cpp's own server does: by the template that the file
-brings for this, else as [bos] query [eos] [sep] text [eos], with what the vocabulary
-says is added. What would trip an assertion in C is checked here first.
+Its tokens are laid out as by llama.cpp's own server: by the file's template, else as
+[bos] query [eos] [sep] text [eos], as far as the vocabulary says that these are added.
+What would trip an assertion in C is checked here first.
 """
 
 from __future__ import annotations
@@ -31,10 +31,8 @@ _PLACE = re.compile(r"(\{query\}|\{document\})")
 
 
 def check_reranker(path: Path) -> None:
-    """Raise ModelError when the file is no reranker.
-
-    With any other model llama.cpp gives numbers that mean nothing, or ends the process.
-    """
+    """Raise ModelError if the file is no reranker: with another model llama.cpp gives
+    meaningless numbers, or ends the process."""
     header = read_header(find(path))
     kind = header.get("general.architecture")
     if header.get(f"{kind}.pooling_type") != RANK:

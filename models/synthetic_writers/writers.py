@@ -178,10 +178,43 @@ def new_writer(rng: Random) -> Writer:
     for habit in ("tag", "verdict_good", "verdict_bad"):
         slot = "interjection" if habit == "tag" else habit
         words[slot] = composed(rng.choice(habits()[habit]["own"]), rng, known)
-    style = _style(rng, words["emoji"])
+    style = {
+        "pet_place": rng.choice(("first", "middle", "last", "last")),
+        "opens": rng.choice((0.0, 0.0, 0.4, 1.0)),
+        "closes": rng.choice((0.0, 0.0, 0.4, 1.0)),
+        "lower": rng.random() < 0.12,
+        "ampersand": rng.random() < 0.1,
+        "contracts": rng.random() < 0.7,
+        "dashes": rng.random() < 0.12,
+        "trails": rng.random() < 0.08,
+        "shouts": rng.random() < 0.08,
+        "exclaims": rng.choice((0.0, 0.0, 0.0, 0.15, 0.4, 0.8)),
+        "emoji": words["emoji"] if rng.random() < 0.25 else "",
+        "paragraphs": rng.random() < 0.4,
+        "run_on": rng.random() < 0.08,
+        "postscript": rng.random() < 0.08,
+        "circle": [_person(rng) for _ in range(4)],
+    }
     if style["shouts"]:
         words["very"] = words["very"].upper()
-    return Writer(words, **_phrases(rng, known), **style)
+
+    def drawn(habit: str, common: float = 0.0, none: float = 0.0) -> str:
+        if rng.random() < none:
+            return ""
+        kind = "common" if rng.random() < common else "own"
+        phrase = composed(rng.choice(habits()[habit][kind]), rng, known)
+        return phrase[:1].upper() + phrase[1:]
+
+    phrases = {
+        "greeting": drawn("greeting", _COMMON),
+        "signoff": drawn("signoff", _COMMON),
+        "pet": drawn("pet", none=0.2),
+        "hail": drawn("hail", none=0.3),
+        "hashtag": drawn("hashtag", none=0.5).replace(" ", "").replace("'", ""),
+        "heading": drawn("heading", none=0.3),
+        "name": _signature(rng),
+    }
+    return Writer(words, **phrases, **style)  # type: ignore[arg-type]
 
 
 def common_writer(rng: Random) -> Writer:
@@ -225,47 +258,6 @@ def recipient(writer: Writer, rng: Random) -> str:
     if rng.random() < 0.1:
         return str(rng.choice(grammar()["slots"]["kin"]))
     return _person(rng)
-
-
-def _phrases(rng: Random, known: dict[str, str]) -> dict[str, Any]:
-    """What a writer says again and again."""
-
-    def drawn(habit: str, common: float = 0.0, none: float = 0.0) -> str:
-        if rng.random() < none:
-            return ""
-        kind = "common" if rng.random() < common else "own"
-        phrase = composed(rng.choice(habits()[habit][kind]), rng, known)
-        return phrase[:1].upper() + phrase[1:]
-
-    return {
-        "greeting": drawn("greeting", _COMMON),
-        "signoff": drawn("signoff", _COMMON),
-        "pet": drawn("pet", none=0.2),
-        "hail": drawn("hail", none=0.3),
-        "hashtag": drawn("hashtag", none=0.5).replace(" ", "").replace("'", ""),
-        "heading": drawn("heading", none=0.3),
-        "name": _signature(rng),
-    }
-
-
-def _style(rng: Random, emoji: str) -> dict[str, Any]:
-    return {
-        "pet_place": rng.choice(("first", "middle", "last", "last")),
-        "opens": rng.choice((0.0, 0.0, 0.4, 1.0)),
-        "closes": rng.choice((0.0, 0.0, 0.4, 1.0)),
-        "lower": rng.random() < 0.12,
-        "ampersand": rng.random() < 0.1,
-        "contracts": rng.random() < 0.7,
-        "dashes": rng.random() < 0.12,
-        "trails": rng.random() < 0.08,
-        "shouts": rng.random() < 0.08,
-        "exclaims": rng.choice((0.0, 0.0, 0.0, 0.15, 0.4, 0.8)),
-        "emoji": emoji if rng.random() < 0.25 else "",
-        "paragraphs": rng.random() < 0.4,
-        "run_on": rng.random() < 0.08,
-        "postscript": rng.random() < 0.08,
-        "circle": [_person(rng) for _ in range(4)],
-    }
 
 
 def _person(rng: Random) -> str:
