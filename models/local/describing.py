@@ -7,7 +7,6 @@ folder. Neither is trusted: what is read is bounded, and names are made fit to b
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 from array import array
@@ -322,7 +321,7 @@ LONGEST_TEXT = 8192
 
 Fit = Literal["fits", "tight", "too large"]
 _MEMINFO = Path("/proc/meminfo")
-_MEMORY = re.compile(r"^(\w+): +([0-9]+) kB$", re.MULTILINE)
+_AVAILABLE = re.compile(r"^MemAvailable: +([0-9]+) kB$", re.MULTILINE)
 _LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 
@@ -347,17 +346,16 @@ class MachineMemory:
 
 def machine_memory() -> MachineMemory:
     """What this machine has, or the container that this process is in."""
-    text, total, limit = "", 0, math.inf
-    with suppress(OSError, ValueError):
-        text = _MEMINFO.read_text("ascii")
-    found = {name: int(n) << 10 for name, n in _MEMORY.findall(text)}
+    total = 0
     with suppress(AttributeError, OSError, ValueError):
         total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    total = found.get("MemTotal", total)
     with suppress(OSError, ValueError):  # "max": no limit
-        limit = int(_LIMIT.read_text("ascii"))
-    available = found.get("MemAvailable", total)
-    return MachineMemory(int(min(total, limit)), int(min(available, limit)))
+        total = min(total, int(_LIMIT.read_text("ascii")))
+    available = total
+    with suppress(OSError, ValueError):
+        for kib in _AVAILABLE.findall(_MEMINFO.read_text("ascii")):
+            available = min(total, int(kib) << 10)
+    return MachineMemory(total, available)
 
 
 def pair_memory(small: ModelDescription, large: ModelDescription) -> int:
