@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -30,18 +31,6 @@ _QUERY_SHARE = 0.5
 _PLACE = re.compile(r"(\{query\}|\{document\})")
 
 
-def check_reranker(path: Path) -> None:
-    """Raise ModelError if the file is no reranker: with another model llama.cpp gives
-    meaningless numbers, or ends the process."""
-    header = read_header(find(path))
-    kind = header.get("general.architecture")
-    if header.get(f"{kind}.pooling_type") != RANK:
-        raise ModelError(
-            f"{path} is no reranker: its file does not name rank pooling; give a GGUF "
-            "file of a reranker such as bge-reranker, or leave the setting out"
-        )
-
-
 class LlamaReranker:
     """Scores how well texts answer a query."""
 
@@ -49,10 +38,17 @@ class LlamaReranker:
         """Load the reranker at `path`.
 
         Raises:
-            ModelError: it is missing, damaged or no reranker.
+            ModelError: it is missing, damaged or no reranker: with another model
+                llama.cpp gives meaningless numbers, or ends the process.
             EngineError: the memory cannot be had.
         """
-        check_reranker(path)
+        header = read_header(find(path))
+        kind = header.get("general.architecture")
+        if header.get(f"{kind}.pooling_type") != RANK:
+            raise ModelError(
+                f"{path} is no reranker: its file does not name rank pooling; give a "
+                "GGUF file of a reranker such as bge-reranker, or leave the setting out"
+            )
         self._model = LlamaModel(path, settings)
         self._library = load_library()
         self.length = min(self._model.context_length, _LONGEST)
@@ -69,7 +65,7 @@ class LlamaReranker:
             self._model.close()
             raise EngineError(f"the reranker cannot be run: {last_complaint()}")
         self._batch = Batch(self._library, self.length, 0)
-        self._template = read_header(path).get("tokenizer.chat_template.rerank")
+        self._layout = self._laid_out(header.get("tokenizer.chat_template.rerank"))
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
         """How well each text answers the query, as the model's first output."""
@@ -77,8 +73,7 @@ class LlamaReranker:
 
     def token_ids(self, query: str, text: str) -> list[int]:
         """What the model reads, cut to what it can hold."""
-        layout = self._layout()
-        fixed = sum(len(part) for part in layout if isinstance(part, list))
+        fixed = sum(len(part) for part in self._layout if isinstance(part, list))
         room = self.length - fixed
         if room < _LEAST:
             raise EngineError("the reranker holds too few tokens for a text")
@@ -86,7 +81,7 @@ class LlamaReranker:
         asked = tokenize(query)[: int(room * _QUERY_SHARE)]
         read = tokenize(text)[: room - len(asked)]
         ids: list[int] = []
-        for part in layout:
+        for part in self._layout:
             ids += part if isinstance(part, list) else asked if part == "q" else read
         return ids
 
@@ -97,12 +92,12 @@ class LlamaReranker:
             self._handle = None
             self._model.close()
 
-    def _layout(self) -> list[list[int] | str]:
+    def _laid_out(self, template: Any) -> list[list[int] | str]:
         """Fixed tokens, and where query ("q") and text ("t") stand."""
         tokenize = self._model.vocabulary.tokenize
-        if isinstance(self._template, str):
+        if isinstance(template, str):
             names = {"{query}": "q", "{document}": "t"}
-            pieces = [piece for piece in _PLACE.split(self._template) if piece]
+            pieces = [piece for piece in _PLACE.split(template) if piece]
             return [names.get(piece) or tokenize(piece, True) for piece in pieces]
         library = self._library
         vocabulary = library.llama_model_get_vocab(self._model.handle)

@@ -19,6 +19,7 @@ from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.files import locate
 from models.prompts import Message
 from models.running.settings import EngineSettings
+from tests.gguf_files import tiny_qwen3
 from tests.models.engines.test_conformance import TEXT
 
 
@@ -159,15 +160,8 @@ def test_missing_and_damaged_files_are_told_apart(tmp_path):
 
 def test_a_token_listed_twice_is_refused_before_llama_cpp_sees_it(tmp_path):
     """llama.cpp would end the process."""
-    data = locate("specialist").read_bytes()
-    at = data.find(b"tokenizer.ggml.tokens")
-    first = data.find("Ġthe".encode(), at)
-    other = data.find("Ġand".encode(), at)
-    assert -1 not in (at, first, other)
-    broken = bytearray(data)
-    broken[other : other + 5] = "Ġthe".encode()
-    path = tmp_path / "twice.gguf"
-    path.write_bytes(broken)
+    path = tiny_qwen3(tmp_path / "twice.gguf", 300, 0)
+    path.write_bytes(path.read_bytes().replace(b"<298>", b"<299>"))
     with pytest.raises(ModelError, match="twice"):
         LlamaModel(path, EngineSettings(extra_buffers=False))
 

@@ -6,7 +6,7 @@ import pytest
 from decoding_core.errors import ModelError, ModelNotFoundError
 from models.files import locate
 from models.gguf_header import read_header
-from models.running.llama_reranker import LlamaReranker, check_reranker
+from models.running.llama_reranker import LlamaReranker
 from models.running.settings import EngineSettings
 from tests.gguf_files import ARRAY, BOOL, F32, INT, STRING, U32, write_gguf
 
@@ -146,22 +146,15 @@ def test_the_template_of_the_file_counts(tmp_path):
     reranker.close()
 
 
-def test_a_model_that_writes_is_no_reranker():
-    """Refused with a sentence, before llama.cpp sees it."""
-    with pytest.raises(ModelError, match="is no reranker"):
-        LlamaReranker(locate("specialist"), SETTINGS)
-
-
-def test_a_model_that_only_embeds_is_no_reranker(tmp_path):
-    """Mean pooling gives a vector, not a judgement."""
-    with pytest.raises(ModelError, match="rank pooling"):
-        check_reranker(write_reranker(tmp_path / "mean.gguf", pooling=1))
-
-
-def test_what_is_missing_or_no_model(tmp_path):
-    """As with every other model."""
-    with pytest.raises(ModelNotFoundError):
-        check_reranker(tmp_path / "none.gguf")
+def test_what_is_no_reranker_is_refused(tmp_path):
+    """With a sentence, before llama.cpp sees it: a model that writes, one that gives a
+    vector, no model, and none at all."""
     (tmp_path / "text.gguf").write_text("hello")
-    with pytest.raises(ModelError, match="not a GGUF"):
-        check_reranker(tmp_path / "text.gguf")
+    for path, error, sentence in (
+        (locate("specialist"), ModelError, "is no reranker"),
+        (write_reranker(tmp_path / "mean.gguf", pooling=1), ModelError, "rank pooling"),
+        (tmp_path / "text.gguf", ModelError, "not a GGUF"),
+        (tmp_path / "none.gguf", ModelNotFoundError, "no model file"),
+    ):
+        with pytest.raises(error, match=sentence):
+            LlamaReranker(path, SETTINGS)
