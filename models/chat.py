@@ -68,8 +68,7 @@ class ChatTemplate:
     """The text of the token that begins every text, if there is one."""
     eos: str = ""
     adds_bos: bool = False
-    """Whether the model reads `bos` even if its template does not write it; never
-    twice."""
+    """Whether the model reads `bos` even if its template does not write it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,11 +179,7 @@ def prompt_ids(
 
 
 def describe_template(template: ChatTemplate) -> str:
-    """One sentence on how a model's template is used, for a person who checks.
-
-    Raises:
-        ModelError: it cannot be used.
-    """
+    """A sentence on how a template is used; raises ModelError if it cannot be."""
     for shapes in _USUAL:
         render(template, [Message(role, "x") for role, _ in shapes])
     if not template.source:
@@ -222,8 +217,7 @@ def _rendered(template: ChatTemplate, conversations: tuple[_Shapes, ...]) -> Ren
 def _ask_child(
     source: str, bos: str, eos: str, said: tuple[_Shapes, ...], day: str, seconds: int
 ) -> Rendered:
-    """The text for each conversation, with placeholders for the messages, or why there
-    is none."""
+    """The rendered text of each conversation, with placeholders, or an error."""
     with python_child.start(
         "models.template_child:main",
         stdin=subprocess.PIPE,
@@ -266,8 +260,7 @@ class PromptPacker:
     def fitting(
         self, request: Request, excerpts: Sequence[Excerpt], background: str, room: int
     ) -> list[int]:
-        """Places of the excerpts, best first, that fit into `room` tokens together
-        with the request."""
+        """Places of the excerpts, best first, that fit into a prompt of `room` tokens."""
         chosen: list[int] = []
         for place in range(len(excerpts)):
             tried = [excerpts[i] for i in (*chosen, place)]
@@ -277,8 +270,7 @@ class PromptPacker:
 
 
 def shortened(text: str, tokens: int, tokenize: Tokenize) -> str:
-    """`text` up to about `tokens`, cut where a line or a sentence ends; its last line,
-    the sign-off, is kept."""
+    """`text` cut to about N tokens at the end of a sentence; its sign-off is kept."""
     if len(tokenize(text, False)) <= tokens:
         return text
     lines = [line for line in text.splitlines() if line.strip()]

@@ -1,5 +1,5 @@
-"""The models known by name, and where a model lies: a GGUF file, or a folder as Hugging
-Face's libraries write it."""
+"""The models known by name, and the places of models: GGUF files, or folders as Hugging
+Face's libraries write them."""
 
 from __future__ import annotations
 
@@ -43,12 +43,8 @@ class ModelCard:
         return _FOLDER / self.file
 
     def check(self) -> None:
-        """Compare the file with its checksum.
-
-        Raises:
-            ModelNotFoundError: it is not there.
-            ChecksumError: it is another file.
-        """
+        """Raise ModelNotFoundError if the file is missing, and ChecksumError if it is
+        another one."""
         if not self.path.is_file():
             raise ModelNotFoundError(f"there is no model file at {self.path}")
         with self.path.open("rb") as file:

@@ -57,11 +57,8 @@ class GGUFLayout:
 
 
 def read_header(path: Path) -> dict[str, Any]:
-    """The metadata of the model at `path`, arrays of numbers as `array.array`.
-
-    Raises:
-        ModelError: it is damaged, or larger than the header of any model.
-    """
+    """The metadata of the model at `path`, arrays of numbers as `array.array`; raises
+    ModelError if it is damaged, or larger than the header of any model."""
     return _read(path, tensors=False).values
 
 

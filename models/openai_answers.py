@@ -17,8 +17,7 @@ from models.openai_bodies import ChatBody, CompletionBody
 
 
 class StopFinder:
-    """Passes a text on up to the first stop string, and holds back what may be the
-    beginning of one."""
+    """Passes a text on up to the first stop string; holds back what may begin one."""
 
     def __init__(self, stops: Sequence[str]) -> None:
         self._stops = tuple(filter(None, stops))
@@ -163,8 +162,7 @@ def described_model(name: str, created: int) -> dict[str, Any]:
 
 
 class TextResponse(Response):
-    """Writes a text into its answer, as a stream or whole, until it ends or the client
-    has gone."""
+    """Writes a text, as a stream or whole, until it ends or the client has gone."""
 
     def __init__(
         self,

@@ -198,11 +198,8 @@ _Kind = TypeVar("_Kind", bound=_Writing)
 
 
 def read_body(kind: type[_Kind], data: bytes) -> _Kind:
-    """The request in a body: JSON in UTF-8, also behind a byte order mark.
-
-    Raises:
-        InvalidBodyError: the body breaks the schema.
-    """
+    """The request in a body: JSON in UTF-8, also behind a byte order mark; raises
+    InvalidBodyError if it breaks the schema."""
     try:
         return kind.model_validate_json(data.removeprefix(BOM_UTF8))
     except ValidationError as error:

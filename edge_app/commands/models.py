@@ -200,7 +200,7 @@ def pull(names: tuple[str, ...], yes: bool) -> None:
             address += f" (the catalogue says: {known.licence})"
         note(f"licence: {licence}{address}")
         before = read_note(folder)
-        agreed = before and before.agreed and before.licence == offer.licence
+        agreed = before and before.licence == offer.licence
         if not agreed and not confirmed("Agree to it and pull?", yes=yes):
             raise click.exceptions.Exit(1)
         with Progress(f"pulling {name}", in_bytes=True) as progress:

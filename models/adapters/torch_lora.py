@@ -145,8 +145,7 @@ class TorchLora:
         self._hooks.clear()
 
     def _beside(self, a: Any, b: Any) -> Any:
-        """What a matrix gives with the LoRA's pair beside it: A (rank, in) and B (out,
-        rank), the strength in it."""
+        """A hook that adds what A (rank, in) and B (out, rank) make of the input."""
 
         def added(_module: Any, given: tuple[Any, ...], result: Any) -> Any:
             if not getattr(self._now, "worn", False):

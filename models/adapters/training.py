@@ -66,8 +66,7 @@ class AdapterTraining:
         threads: int = 1,
         stop: threading.Event | None = None,
     ) -> None:
-        """Load the model, a GGUF file or a folder, and go on from `checkpoint` if it
-        exists.
+        """Load the model, a GGUF file or a folder, and go on from an old `checkpoint`.
 
         Raises:
             ModelError: the model cannot be trained, or the checkpoint is damaged.
@@ -85,9 +84,15 @@ class AdapterTraining:
         self._checkpoint = checkpoint
         self._stop = stop or threading.Event()
         self._device = device_of(device)
-        kind = transformers.AutoModelForCausalLM
-        network = from_files(kind, model, dtype=getattr(torch, recipe.precision))
-        self.architecture = _architecture(network, model)
+        numbers = getattr(torch, recipe.precision)
+        network = from_files(transformers.AutoModelForCausalLM, model, dtype=numbers)
+        kind = str(network.config.model_type)
+        if kind not in ARCHITECTURES:
+            raise ModelError(
+                f"{model} is of the architecture '{kind}', for which no adapter can be "
+                f"trained here; those that can: {', '.join(ARCHITECTURES)}"
+            )
+        self.architecture = ARCHITECTURES[kind]
         self.heads = Heads(
             network.config.num_attention_heads, network.config.num_key_value_heads
         )
@@ -240,15 +245,3 @@ class AdapterTraining:
         self._optimiser.load_state_dict(state["optimiser"])
         self.step, self.seconds = state["step"], state["seconds"]
         self.kept = json.loads(state["kept"])
-
-
-def _architecture(network: Any, model: Path) -> str:
-    """llama.cpp's name of the network's architecture; raises ModelError if its
-    matrices have no names there."""
-    kind = str(network.config.model_type)
-    if kind not in ARCHITECTURES:
-        raise ModelError(
-            f"{model} is of the architecture '{kind}', for which no adapter can be "
-            f"trained here; those that can: {', '.join(ARCHITECTURES)}"
-        )
-    return ARCHITECTURES[kind]

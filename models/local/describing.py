@@ -44,7 +44,7 @@ _WRITING = ("ForCausalLM", "ForConditionalGeneration")
 _NOT_MODELS = {"mmproj", "adapter", "imatrix", "vocab"}
 """Values of `general.type` besides `model`."""
 _NUMBERS_OF_TEXTS = re.compile(r"embed|rerank|mmproj", re.IGNORECASE)
-"""Embeddings and rerankers are often told by their name alone."""
+"""Names of models for embeddings, reranking and pictures, often their only sign."""
 _FORGETTING = {"full_attention", "sliding_attention"}
 """Layers that can forget the end of what they read, as a refused draft must be."""
 _CANNOT_FORGET = (
@@ -112,8 +112,7 @@ def describe(path: Path) -> ModelDescription:
 
 
 def first_difference(one: Path, other: Path) -> str:
-    """The first token that two models do not share, in words; empty if they have one
-    vocabulary. Raises as `describe` does."""
+    """As `differing_token`, of two models; raises as `describe` does."""
     return differing_token(token_names(one), token_names(other))
 
 

@@ -40,8 +40,7 @@ class PulledFile:
     size: int
     sha256: str
     checked: str
-    """Whose checksum it was compared with: `catalogue` or `hub`; empty if nobody named
-    one."""
+    """Whose checksum it was compared with: `catalogue` or `hub`; empty if none."""
 
 
 @dataclass(slots=True)
@@ -52,8 +51,7 @@ class PulledNote:
     revision: str = ""
     """The commit that the files are of."""
     licence: str = ""
-    """As the hub named it when the person agreed."""
-    agreed: bool = False
+    """As the hub named it when the person agreed to it."""
     files: dict[str, PulledFile] = field(default_factory=dict)
     """By their names in the repository."""
 
@@ -172,8 +170,7 @@ def remove_pulled(path: Path) -> int:
 
 
 def _repository_folder(path: Path) -> Path | None:
-    """The folder of the repository that a path without links is in, or is; None if it
-    was not pulled."""
+    """The pulled repository of a path without links; None if it was not pulled."""
     top = pulled_folder().resolve()
     if top not in path.parents or path.parent == top:
         return None
@@ -202,8 +199,7 @@ class FoundModel:
 
 
 def found_models() -> list[FoundModel]:
-    """All models here; one that lies at two places, or is linked there, is listed
-    twice."""
+    """All models here; one at two places, or linked there, is listed twice."""
     found: dict[str, FoundModel] = {}
     for source, name, path in _everything():
         shown = one_line(name)

@@ -180,7 +180,7 @@ def pull(offer: Offer, progress: Progress) -> Path:
     hub, folder = _library(), folder_of(offer.repository)
     make_folder(folder)
     note = read_note(folder) or PulledNote(offer.repository)
-    note.revision, note.licence, note.agreed = offer.revision, offer.licence, True
+    note.revision, note.licence = offer.revision, offer.licence
     write_note(folder, note)
     missing = [file for file in offer.files if not _is_here(folder, file, note)]
     begun = [_part(offer, file) for file in missing]
@@ -251,8 +251,7 @@ def _fill(hub: Any, offer: Offer, file: HubFile, done: int, progress: Progress) 
 
 
 class _Bounded(io.BufferedRandom):
-    """A file that takes no more than the hub said it would send, and reports each
-    write."""
+    """A file with a largest size, which reports each write."""
 
     limit: int
     heard: Callable[[int], None]
@@ -285,8 +284,7 @@ def _checked(offer: Offer, file: HubFile) -> str:
 
 
 class _HubLine(Line):
-    """Ends an answer of which fewer than `_LEAST` bytes come in `_SECONDS`, or more
-    than `room` in all."""
+    """Ends an answer of fewer than `_LEAST` bytes in `_SECONDS`, or more than `room`."""
 
     room = math.inf
 
@@ -409,8 +407,7 @@ def _in_words(errors: Any, error: Exception, wanted: str) -> str:
 
 
 def _listing(hub: Any, repository: str) -> tuple[str, list[str], str, str]:
-    """Revision, file names, licence and its address of a repository; raises what the
-    library raises."""
+    """A repository's revision, file names, licence and the address of that."""
     api = hub.HfApi(endpoint=hub_address(), token=_token(), headers=_NAMED)
     _LINE.room = _LONGEST_LISTING
     try:

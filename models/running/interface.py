@@ -100,10 +100,7 @@ class Vocabulary(ABC):
     @abstractmethod
     def piece(self, token_id: int) -> bytes:
         """UTF-8 bytes of a token, perhaps a part of a character; b"" for control.
-
-        Raises:
-            EngineError: there is no such token.
-        """
+        Raises EngineError if there is no such token."""
 
     def detokenize(self, token_ids: Sequence[int]) -> str:
         """Text of token ids; broken characters become U+FFFD."""

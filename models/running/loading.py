@@ -74,8 +74,7 @@ def load_model(
 
 
 def for_this_machine(settings: EngineSettings) -> EngineSettings:
-    """The settings of llama.cpp with buffer types and layers that work here, unless
-    they are set."""
+    """The settings with buffer types and layers that work here, unless they are set."""
     extra = settings.extra_buffers
     return replace(
         settings,
@@ -85,12 +84,7 @@ def for_this_machine(settings: EngineSettings) -> EngineSettings:
 
 
 def load_reranker(path: Path, settings: EngineSettings | None = None) -> LlamaReranker:
-    """Load the reranker at `path`; llama.cpp alone runs such models here.
-
-    Raises:
-        ModelError: it is missing, damaged or no reranker.
-        EngineError: the memory cannot be had.
-    """
+    """Load the reranker at `path` by llama.cpp; raises as `LlamaReranker` does."""
     from models.running.llama_reranker import LlamaReranker  # loads llama.cpp
 
     return LlamaReranker(path, for_this_machine(settings or EngineSettings()))
