@@ -260,7 +260,7 @@ class PromptPacker:
     def fitting(
         self, request: Request, excerpts: Sequence[Excerpt], background: str, room: int
     ) -> list[int]:
-        """Places of the excerpts, best first, that fit into a prompt of `room` tokens."""
+        """Places of the excerpts, best first, that fit into `room` tokens in all."""
         chosen: list[int] = []
         for place in range(len(excerpts)):
             tried = [excerpts[i] for i in (*chosen, place)]

@@ -284,7 +284,7 @@ def _checked(offer: Offer, file: HubFile) -> str:
 
 
 class _HubLine(Line):
-    """Ends an answer of fewer than `_LEAST` bytes in `_SECONDS`, or more than `room`."""
+    """Ends an answer below `_LEAST` bytes in `_SECONDS`, or above `room` in all."""
 
     room = math.inf
 
