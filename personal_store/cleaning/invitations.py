@@ -153,7 +153,8 @@ def _blocks(lines: list[str], kinds: list[str]) -> Iterator[range]:
         elif _CALENDAR_END.fullmatch(bare_line(line).strip()):
             below = range(index, len(lines))
             own = next((i for i in below if _says_we(lines[i])), len(lines))
-            ends = [i for i in below if i < own and _is_calendars(lines[i])]
+            google = (i for i in below if i < own and "google.com" in lines[i])
+            ends = [i for i in google if _HOSTED.search(lines[i].lower())]
             yield range(index, max(ends, default=index) + 1)
     last = -1
     for index, kind in enumerate(kinds):
@@ -221,10 +222,6 @@ def _end(lines: list[str], kinds: list[str], first: int, last: int) -> int:
 
 def _says_we(said: str) -> bool:
     return bool(_I.search(said) or _OURS.search(bare_line(said)))
-
-
-def _is_calendars(line: str) -> bool:
-    return "google.com" in line and _HOSTED.search(line.lower()) is not None
 
 
 def _is_label(line: str) -> bool:

@@ -294,8 +294,9 @@ def tail_start(lines: list[str], index: int) -> int | None:
         letterhead = line[:1] == "\t" and len(line.split()) < 8
         said = above == index - 1 and _tells_who_wrote(lines, above)
         sent = _SENT.match(line) and is_dated(line)  # 'Sent: Monday, 3 May 2024 12:30'
-        known = sent or _ORIGINAL.match(line.strip())
-        if letterhead or said or known or _only_says_who(line):
+        short = line.endswith((":", "：")) and len(line.split()) < 6
+        wrote = short and introduces(line)  # 'Ann Berg wrote:' and nothing else
+        if letterhead or said or sent or wrote or _ORIGINAL.match(line.strip()):
             start = above
         elif line.strip():
             break
@@ -336,7 +337,7 @@ def _notes_heading(lines: list[str], index: int) -> int | None:
     It writes a name and a date above To:, cc: and Subject:, or above these words alone,
     each in a line.
     """
-    if _is_stamp(lines[index]) and _has_bare_labels(lines[index + 1 : index + 16]):
+    if _is_stamp(lines[index]) and _names_labels(lines[index + 1 : index + 16]):
         above = lines[max(0, index - 2) : index]
         near = takewhile(lambda line: 0 < len(line.strip()) < 60, reversed(above))
         return index - sum(1 for _ in near)
@@ -369,9 +370,9 @@ def _is_stamp(line: str) -> bool:
     return stamp is not None and len(stamp.group(1).split()) <= _STAMP_WORDS
 
 
-def _has_bare_labels(lines: list[str]) -> bool:
-    alone = [line for line in (f"{line.strip()}:" for line in lines) if line != ":"]
-    labels = [line for line in alone if _HEADER.fullmatch(line)]
+def _names_labels(lines: list[str]) -> bool:
+    """Whether labels stand alone in two lines, one of them that of the subject."""
+    labels = [x for x in (f"{line.strip()}:" for line in lines) if _HEADER.fullmatch(x)]
     return len(labels) > 1 and any(map(_SUBJECT.fullmatch, labels))
 
 
@@ -433,11 +434,6 @@ def _is_header(line: str) -> bool:
     """A label such as Subject: begins the line; most lines hold no colon so early."""
     start = line[:_LABEL_WIDTH]
     return (":" in start or "：" in start) and _HEADER.match(line) is not None
-
-
-def _only_says_who(line: str) -> bool:
-    """'Ann Berg wrote:' and nothing else."""
-    return line.endswith((":", "：")) and len(line.split()) < 6 and introduces(line)
 
 
 def _headers_below(lines: list[str], index: int) -> int:

@@ -88,18 +88,14 @@ class Which:
     def _fits(
         self, name: str, address: str, sender: str, source: str, text: str
     ) -> bool:
+        wanted = _fold(self.person.strip())
+        # People say "Ana" where the mail says "Ana Ruiz".
+        named = "@" not in wanted and set(wanted.split()) <= set(_fold(name).split())
         return (
-            (not self.person or self._is_by_or_to(name, address, sender))
+            (named or wanted in (_fold(address), _fold(sender)))
             and _fold(self.source) in _fold(source)
             and set(tokens(self.words)) <= set(tokens(text))
         )
-
-    def _is_by_or_to(self, name: str, address: str, sender: str) -> bool:
-        wanted = _fold(self.person.strip())
-        if wanted in (_fold(address), _fold(sender)):
-            return True
-        # People say "Ana" where the mail says "Ana Ruiz".
-        return "@" not in wanted and set(wanted.split()) <= set(_fold(name).split())
 
 
 @dataclass(frozen=True, slots=True)

@@ -252,22 +252,17 @@ class Changes:
             block, place = divmod(record_id, _BLOCK)
             blocks[block][place] = length
         for block, lengths in blocks.items():
-            self._write_lengths(block, lengths)
-
-    def _write_lengths(self, block: int, lengths: dict[int, int]) -> None:
-        """Set the lengths of texts by their places in a block; 0 if a text is gone."""
-        where = f"{self._name}_length WHERE block = ?"
-        row = self._db.execute(f"SELECT lengths FROM {where}", [block]).fetchone()  # noqa: S608
-        known = np.frombuffer(row[0] if row else b"", _LENGTH)
-        every = np.zeros(_BLOCK, _LENGTH)
-        every[: len(known)] = known
-        every[list(lengths)] = list(lengths.values())
-        kept = np.trim_zeros(every, "b")
-        if len(kept):
-            sql = f"INSERT OR REPLACE INTO {self._name}_length VALUES (?, ?)"  # noqa: S608
-            self._db.execute(sql, [block, kept.tobytes()])
-        else:
+            where = f"{self._name}_length WHERE block = ?"
+            row = self._db.execute(f"SELECT lengths FROM {where}", [block]).fetchone()  # noqa: S608
+            known = np.frombuffer(row[0] if row else b"", _LENGTH)
+            every = np.zeros(_BLOCK, _LENGTH)  # 0 if a text is gone
+            every[: len(known)] = known
+            every[list(lengths)] = list(lengths.values())
+            held = every[: np.flatnonzero(every).max(initial=-1) + 1]
             self._db.execute(f"DELETE FROM {where}", [block])  # noqa: S608
+            if len(held):
+                sql = f"INSERT INTO {self._name}_length VALUES (?, ?)"  # noqa: S608
+                self._db.execute(sql, [block, held.tobytes()])
 
 
 def read_lengths(db: Database, texts: Texts) -> NDArray[np.uint32]:

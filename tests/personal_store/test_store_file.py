@@ -3,16 +3,14 @@
 import os
 import sqlite3
 import stat
-import threading
 
 import pytest
 
 from base.owner_only import put_in_place, shred
-from personal_store import Store, StoreError, StoreTooNewError, import_source
+from personal_store import Store, StoreError, StoreTooNewError
 from personal_store.connection import SCHEMA
 from personal_store.lifecycle.forgetting import forget
 from personal_store.search.tables import check
-from tests.mailboxes import mailbox, message
 from tests.personal_store.stores import content, fill, ids
 
 GONE = ("total", "doc_term", "doc_spread", "heard_term", "heard_spread")
@@ -108,39 +106,6 @@ def test_another_file_is_refused_and_left_alone(tmp_path):
         Store.open(path)
 
     assert path.read_bytes() == content
-
-
-def test_threads_open_the_store_for_themselves(tmp_path):
-    """A reader in another thread sees what an import has committed."""
-    path = tmp_path / "letters.mbox"
-    path.write_bytes(mailbox([message()]))
-    found = []
-
-    def read():
-        with Store.open(tmp_path / "store.db") as store:
-            found.extend(store.search("plan review"))
-
-    with Store.open(tmp_path / "store.db") as store:
-        import_source(store, "mbox", path)
-        thread = threading.Thread(target=read)
-        thread.start()
-        thread.join()
-
-    assert [passage.subject for passage in found] == ["Plan"]
-
-
-def test_counts_and_single_passages(tmp_path):
-    path = tmp_path / "letters.mbox"
-    other = message("Will you come on Friday?", number=2, sender="anna@example.org")
-    path.write_bytes(mailbox([message(), other]))
-    with Store.open(tmp_path / "store.db") as store:
-        import_source(store, "mbox", path, me=["sam@example.com"])
-        own, received = store.records()
-
-        assert store.counts() == {"email": 1, "own": 1, "received": 1, "words": 7}
-        assert store.passage(own.id).text == "The plan is ready for review."
-        assert store.passage(received.id) is None
-        assert store.passage(999) is None
 
 
 def test_no_pipe_or_device_is_replaced_or_removed(tmp_path):

@@ -1,5 +1,8 @@
 """What the HTML of a mail says: quotes by their marks, and text as a reader sees it."""
 
+import tomllib
+from pathlib import Path
+
 import pytest
 
 from personal_store.cleaning.cleaning import clean_mail
@@ -7,6 +10,7 @@ from personal_store.cleaning.markup import has_marks, own_text, read_page
 from personal_store.mail.mail import Mail
 from tests.waiting import no_hang
 
+PIECES = tomllib.loads(Path(__file__).with_name("markup.toml").read_text("utf-8"))
 QUOTE = "<div>Will you come?</div>"
 
 
@@ -14,29 +18,7 @@ def clean(html, plain=""):
     return clean_mail(Mail({}, plain, html))
 
 
-@pytest.mark.parametrize(
-    "foreign",
-    [
-        f'<blockquote type="cite">{QUOTE}</blockquote>',
-        f'<div class="gmail_quote">Xu gropravs:<blockquote class="gmail_quote">{QUOTE}'
-        "</blockquote></div>",
-        f'<div class="gmail_quote">Xu gropravs{QUOTE}</div>',
-        '<div class="gmail_quote"><div class="gmail_attr">---------- Xu ---------<br>'
-        f"Xa: b<br></div>{QUOTE}</div>",
-        f'<div id="appendonsend"></div><div id="divRplyFwdMsg">Xu</div>{QUOTE}',
-        "<div style='border:none;border-top:solid #ABCDEF 1pt'><b>Xa:</b> a<br>"
-        f"<b>Xe:</b> b<br><b>Xi:</b> c</div>{QUOTE}",
-        f'<div class="ydpab12yahoo_quoted">{QUOTE}</div>',
-        f'<div class="protonmail_quote">{QUOTE}</div>',
-        f'<hr id="zwchr" data-marker="__DIVIDER__">{QUOTE}',
-        f'<div name="quote">{QUOTE}</div>',
-        f'<div>3.5.2023, 10:12, "O" &lt;o@example.ru&gt;:</div><blockquote>{QUOTE}'
-        "</blockquote>",
-        f"<blockquote>{QUOTE}</blockquote>",
-        '<div class="gmail_signature">Uma, Bergen</div>',
-        f'<br><div class="AppleOriginalContents"><br>Xu gropravs:{QUOTE}</div>',
-    ],
-)
+@pytest.mark.parametrize("foreign", PIECES["foreign"])
 def test_marked_words_of_others_go(foreign):
     """Whatever the language of the words around them."""
     cleaned = clean(f"<div>Yes, gladly.</div>{foreign}")
@@ -136,80 +118,14 @@ def test_the_page_says_what_it_cut():
     assert "Will" not in page.own
 
 
-@pytest.mark.parametrize(
-    "hidden",
-    [
-        '<div style="display:none">x</div>',
-        '<div style="DISPLAY : none !important"><p style="display:block">x</p></div>',
-        '<p style="visibility: hidden">x</p>',
-        '<span style="font-size:0px;color:red">x</span>',
-        '<div style="font-size:1px;line-height:1px">x</div>',
-        '<div style="mso-hide:all">x</div>',
-        "<p hidden>x</p>",
-        '<div style="max-height:0;overflow:hidden">x</div>',
-        '<div style="width:0;height:0;overflow:hidden">x</div>',
-        '<div style="opacity:0">x</div>',
-        '<p style="color:#FFF;background-color:#ffffff">x</p>',
-        '<p style="color:rgb(255, 255, 255);background:white">x</p>',
-        '<table bgcolor="white"><tr><td><font color="#FFFFFF">x</font></table>',
-        '<p style="color:transparent">x</p>',
-        '<div style="position:absolute;left:-9999px">x</div>',
-        '<p style="text-indent:-9999px">x</p>',
-        "<style>/* a */ .a, .b {display:none !important}</style><p class=b>x</p>",
-        "<style>.a {max-height:0; overflow:hidden}</style><p class=a>x</p>",
-        "<style>#a{Opacity:0}</style><p id=a>x</p>",
-        '<p style="color:white">x</p>',
-        '<font color="#fefefe">x</font>',
-        '<p style="color:rgba(9,9,9,0)">x</p>',
-        '<body style="background:#e8e8e8"><p style="color:#E8E8E8">x</p>',
-        "<table bgcolor=navy><td><font color=navy>x</font></table>",
-        "<style>.w{color:#fff}</style><p class=w>x</p>",
-        "<style>.n{background:navy} .w{color:navy}</style><p class=n><b class=w>x</b>",
-        "<select><option>x<option>x</select>",
-        "<object data=a.swf>x</object>",
-        "<dialog><p>x</p></dialog>",
-        '<p style="transform: scale(0)">x</p>',
-        '<p style="transform:rotate(3deg) scaleY(0.0)">x</p>',
-        '<p style="scale:0">x</p>',
-        "<style>.t{font-size:0}</style><p class=t>x</p>",
-        "<style><!-- p.t{font-size:0px} --></style><p class=t>x</p>",
-        "<style>@import url(a.css); .g{display:none}</style><p class=g>x</p>",
-        "<style>td .g, a > .h{visibility:hidden}</style><table><td><b class=g>x</b>",
-    ],
-)
+@pytest.mark.parametrize("hidden", PIECES["hidden"])
 def test_what_html_hides_is_not_read(hidden):
     page = f"<p>Seen one.</p>{hidden}<p>Seen two.</p>"
 
     assert own_text(page) == "Seen one.\n\nSeen two."
 
 
-@pytest.mark.parametrize(
-    "shown",
-    [
-        '<div style="font-size:0"><p style="font-size:13px">y</p></div>',
-        '<div style="visibility:hidden"><p style="visibility:visible">y</p></div>',
-        "<style>@media print {.a{color:red} .b{display:none}}</style><p class=b>y</p>",
-        '<p style="opacity:0.5">y</p>',
-        '<p style="font-size:0.9em">y</p>',
-        '<p style="color:#fff;background:#000">y</p>',
-        '<p style="color:white;background-image:url(x.png)">y</p>',
-        '<table background="x.png"><td><font color="white">y</font></table>',
-        '<p style="color:white"><b style="color:navy">y</b></p>',
-        "<style>.d{background:#123} .w{color:#fff}</style><p class=d><b class=w>y</b>",
-        "<style>.d::a, .d:hover{background:#123}</style><p style='color:#fff'>y</p>",
-        "<style>.g{display:none} .g{display:block}</style><p class=g>y</p>",
-        '<style>.t{font-size:0}</style><p class=t style="font-size:12px">y</p>',
-        "<style>.t{font-size:0}</style><p class=t><b style='font-size:9pt'>y</b></p>",
-        '<p style="transform:scale(0.9)">y</p>',
-        "<dialog open>y</dialog>",
-        '<p style="max-height:0">y</p>',
-        '<table bgcolor="#fff"><td bgcolor="#000"><font color="white">y</font></table>',
-        '<p style="color:#fff;background:#fff url(x.png)">y</p>',
-        '<p style="text-decoration:none;border:none;overflow:hidden">y</p>',
-        '<p aria-hidden="true">y</p>',
-        '<p style="text-indent:-18pt">y</p>',
-    ],
-)
+@pytest.mark.parametrize("shown", PIECES["shown"])
 def test_what_a_reader_sees_stays(shown):
     page = f"<p>Seen one.</p>{shown}<p>Seen two.</p>"
 

@@ -157,37 +157,27 @@ def test_a_merge_brings_it_packed(store, tmp_path, keeps):
     assert bodies(store) == 1
 
 
-def test_without_raw_bodies_nothing_waits(tmp_path):
-    """Who keeps none keeps none of others either."""
+def test_who_wants_no_raw_bodies_keeps_none(tmp_path):
+    """Of others; of own mail that is new, met again, or reads differently."""
+    mine = message("I wrote this one.", number=8)
     with Store.open(tmp_path / "bare.db") as bare:
         writing.keep_bodies(bare.db, False)
         fill(bare, tmp_path, [CAME])
-        assert bodies(bare) == 0
         assert row(bare) == (SAID, VERSION, 0)
+        assert import_mails(bare, [mine]).added == 1
+        assert bodies(bare) == 0
+        bare.db.execute("UPDATE record SET body_sha = x'00', cleaning = 0")
+        assert import_mails(bare, [mine]).updated == 1
+        assert bodies(bare) == 0
 
 
 def test_what_waits_and_becomes_own_keeps_no_raw_body_that_is_unwanted(store):
     """It waits packed whatever the owner said; once it is cleaned the packing goes."""
     writing.keep_bodies(store.db, False)
     assert bodies(store) == 1
-
     assert store.add_identities(["anna@example.org"]) == 1
-
     assert row(store) == (SAID, VERSION, 2)
     assert bodies(store) == 0
-
-
-def test_own_mail_keeps_no_raw_body_that_is_unwanted(tmp_path):
-    """Neither new, nor met again, nor read differently than before."""
-    mine = message("I wrote this one.", number=8)
-    with Store.open(tmp_path / "bare.db") as bare:
-        writing.keep_bodies(bare.db, False)
-        assert import_mails(bare, [mine]).added == 1
-        assert bodies(bare) == 0
-        bare.db.execute("UPDATE record SET body_sha = x'00', cleaning = 0")
-        bare.db.commit()
-        assert import_mails(bare, [mine]).updated == 1
-        assert bodies(bare) == 0
 
 
 def test_an_answer_is_compared_with_what_waited(store):
