@@ -56,6 +56,12 @@ def server():
         yield server
 
 
+@pytest.fixture(scope="module")
+def asked(server):
+    with client(server) as asked:
+        yield asked
+
+
 def client(server, **options):
     http = httpx.Client(verify=PLAIN, timeout=PATIENCE)
     return openai().OpenAI(
@@ -86,20 +92,18 @@ def completed(asked, prompt, **wanted):
     return done.choices[0].text, done.choices[0].finish_reason
 
 
-def test_it_names_its_models(server):
-    with client(server) as asked:
-        assert [one.id for one in asked.models.list()] == ["fake-1", "generalist"]
-        assert asked.models.retrieve("fake-1").object == "model"
-        with pytest.raises(openai().NotFoundError):
-            asked.models.retrieve("fake-2")
+def test_it_names_its_models(asked):
+    assert [one.id for one in asked.models.list()] == ["fake-1", "generalist"]
+    assert asked.models.retrieve("fake-1").object == "model"
+    with pytest.raises(openai().NotFoundError):
+        asked.models.retrieve("fake-2")
 
 
-def test_a_completion_is_what_the_generalist_writes(server):
+def test_a_completion_is_what_the_generalist_writes(asked):
     """Whole and as a stream."""
     wanted = {"model": "fake-1", "prompt": "Once", "temperature": 0, "max_tokens": 9}
-    with client(server) as asked:
-        whole = asked.completions.create(**wanted)
-        stream = list(asked.completions.create(**wanted, stream=True))
+    whole = asked.completions.create(**wanted)
+    stream = list(asked.completions.create(**wanted, stream=True))
     expected = text_of(greedy("Once", 9))
     assert whole.choices[0].text == expected
     assert whole.choices[0].finish_reason == "length"
@@ -108,17 +112,16 @@ def test_a_completion_is_what_the_generalist_writes(server):
     assert stream[-1].choices[0].finish_reason == "length"
 
 
-def test_a_chat_goes_through_the_template(server):
+def test_a_chat_goes_through_the_template(asked):
     """The one for models without one: each turn with an empty line behind it."""
     wanted = {"model": "generalist", "messages": HELLO, "temperature": 0}
     usage = {"include_usage": True}
-    with client(server) as asked:
-        whole = asked.chat.completions.create(**wanted, max_tokens=6)
-        stream = list(
-            asked.chat.completions.create(
-                **wanted, max_completion_tokens=6, stream=True, stream_options=usage
-            )
+    whole = asked.chat.completions.create(**wanted, max_tokens=6)
+    stream = list(
+        asked.chat.completions.create(
+            **wanted, max_completion_tokens=6, stream=True, stream_options=usage
         )
+    )
     expected = text_of(greedy("Hello\n\n", 6))
     assert whole.choices[0].message.content == expected
     said = [one.choices[0].delta.content or "" for one in stream if one.choices]
@@ -194,21 +197,19 @@ def test_a_chat_does_not_begin_with_the_blank_of_its_first_word():
         assert text.startswith(" ")
 
 
-def test_a_seed_gives_the_same_text_again(server):
-    with client(server) as asked:
-        texts = [
-            completed(asked, "x", seed=seed, top_p=0.9, max_tokens=20)
-            for seed in (7, 7, -8)
-        ]
+def test_a_seed_gives_the_same_text_again(asked):
+    texts = [
+        completed(asked, "x", seed=seed, top_p=0.9, max_tokens=20)
+        for seed in (7, 7, -8)
+    ]
     assert texts[0] == texts[1] != texts[2]
 
 
-def test_what_is_drawn_has_the_models_distribution(server):
+def test_what_is_drawn_has_the_models_distribution(asked):
     """The first token over 200 seeds, within what chance does once in a million."""
-    with client(server) as asked:
-        texts = [
-            completed(asked, "dice", seed=seed, max_tokens=1)[0] for seed in range(200)
-        ]
+    texts = [
+        completed(asked, "dice", seed=seed, max_tokens=1)[0] for seed in range(200)
+    ]
     weights = np.exp(logits_after(GENERALIST, FakeText().tokenize("dice")))
     expected = weights / weights.sum()
     counts = np.bincount([ord(t) - 32 for t in texts], minlength=64)
