@@ -93,7 +93,7 @@ def context_of_files(certificate: Path, key: Path | None) -> ssl.SSLContext:
 
 def fingerprint_of(pem: str) -> str:
     """The SHA-256 of the public key in the first certificate of a PEM text, as 64
-    hexadecimal digits; raises ServerError where there is none."""
+    hexadecimal digits; raises ServerError if there is no certificate."""
     from cryptography import x509
     from cryptography.hazmat.primitives import serialization
 
@@ -153,7 +153,7 @@ class Admission:
 
     @property
     def household(self) -> Household | None:
-        """The people, where the server has not one token for all."""
+        """The people, unless the server has one token for all."""
         authority = self.authority
         return authority if isinstance(authority, Household) else None
 
@@ -177,7 +177,7 @@ def admission(
     own, which the first start makes.
 
     Raises:
-        InvalidSettingsError: the token is none.
+        InvalidSettingsError: the token is invalid.
         PeopleError: the file of the people cannot be used.
         ServerError: the files hold no certificate and key.
     """

@@ -72,12 +72,11 @@ from decoding_core.verifier import VerifierRole, role_of, verify
 GRACE_SECONDS = 10.0
 """How long after its moment a booking holds."""
 _HORIZON_SECONDS = 60.0
-"""No moment is booked later than that; who would have to wait for longer is told this,
-and nothing is booked."""
+"""No moment is booked later than that; longer waits are answered with this number."""
 
 
 class Bookings:
-    """The moments at which devices were told to come back, the earliest first."""
+    """The moments at which refused devices may come back, the earliest first."""
 
     def __init__(self) -> None:
         self._moments: dict[str, list[float]] = {}
@@ -104,20 +103,19 @@ class Bookings:
 
 
 class Openings:
-    """How often each user begins a text: so many at once, and so many per second in the
-    long run. A refusal books the next moment there is and counts as an opening."""
+    """How often each user begins a text: `burst` at once, `per_second` in the long run.
+    A refusal books the next moment there is and counts as an opening."""
 
     def __init__(self, burst: int, per_second: float) -> None:
         self._burst = float(burst)
         self._rate = per_second
         self._left: dict[str, tuple[float, float]] = {}
-        """By user: openings left, and when that was so; below 0 where moments are
-        booked."""
+        """By user: openings left, and at what time; below 0 if moments are booked."""
         self._bookings = Bookings()
 
     def admit(self, caller: Caller, now: float) -> None:
-        """Count one opening; raises QuotaError, with the time after which the caller is
-        let in, where there were too many."""
+        """Count one opening; raises QuotaError if there were too many, with the time
+        after which the caller is let in."""
         if self._bookings.redeem(caller.device, now):
             return
         left, since = self._left.get(caller.user, (self._burst, now))
@@ -139,7 +137,7 @@ UNANSWERED = 2 * WINDOW
 verdicts has no more, for each epoch begins with one."""
 BUSY_MILLISECONDS = 50
 SECONDS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
-"""Upper bounds of what a histogram of times tells apart."""
+"""Upper bounds of a histogram of times."""
 _RESULTS = {Kind.RESYNC: "resync", Kind.BUSY: "busy"}
 
 _COME_BACK_SECONDS = 2.0
@@ -183,7 +181,7 @@ class Session:
         number: int = 0,
         owner: Caller = OWNER,
     ) -> None:
-        """Begin the text of `request`, after so many others under the same id."""
+        """Begin the text of `request`, after `number` others under the same id."""
         self.owner = owner
         self.role = role
         self.frames = role.frames
@@ -204,8 +202,7 @@ class Session:
         """Memory of the answers kept for retries."""
 
     def forget_oldest_answer(self) -> None:
-        """Keep one answer less, where any is kept: a retry of that block is answered
-        `resync`."""
+        """Keep one answer less, if any: a retry of that block is answered `resync`."""
         if self._answers:
             _, verdict = self._answers.popitem(last=False)
             self.kept_bytes -= memory_of(verdict)
@@ -250,8 +247,8 @@ class Session:
             if one.epoch == block.epoch and not self._is_void(one, waits=True)
         ]
         if len(wanted) >= WINDOW or len(self._waiting) >= UNANSWERED:
-            # What stands behind it may follow the text held here by chance, where the
-            # device drafted again what was refused before; it would overtake it.
+            # If the device drafted again what was refused before, what stands behind
+            # it may follow the text held here by chance; it would overtake it.
             self._failed = block
             return Signal(Kind.BUSY, *key, BUSY_MILLISECONDS)
         added = [*block.settled, *block.drafted]
@@ -422,7 +419,7 @@ class RoundCounts:
     """The blocks that were answered."""
 
     results: Counter[str] = field(default_factory=Counter)
-    """By what came of them: `kept` whole, `refused` in part, `told` where the device
+    """By what came of them: `kept` whole, `refused` in part, `told` if the device
     decides, `resync`, `busy`, `error`."""
     drafted: int = 0
     """Tokens of the blocks that this server decided on."""
@@ -436,7 +433,7 @@ class RoundCounts:
     def add(
         self, drafted: int, answer: Verdict | Signal, seconds: float, *, decides: bool
     ) -> None:
-        """Count the answer to a block that came after so many seconds."""
+        """Count the answer to a block after `seconds` in all."""
         if isinstance(answer, Signal):
             self.results[_RESULTS.get(answer.kind, "error")] += 1
             return
@@ -503,7 +500,7 @@ def check_request(
 
 
 def check_vocabulary(request: OpenSession, models: Models) -> None:
-    """Raise VocabularyMismatchError where the device's tokens are not the server's."""
+    """Raise VocabularyMismatchError if the device's tokens are not the server's."""
     if request.vocabulary_id != models.generalist.vocabulary_id:
         names = f"generalist '{models.generalist.name}'"
         if models.base is not None:
@@ -518,7 +515,7 @@ def round_of(
     session_id: str, session: Session, block: DraftBlock, token_ids: tuple[int, ...]
 ) -> Round:
     """What the engine does for a block at the end of `token_ids`. Its last drafted
-    token is not read where nothing is asked of what follows it."""
+    token is not read if nothing is asked of what follows it."""
     role, count = session.role, len(block.drafted)
     rows = role.rows(count)
     return Round(

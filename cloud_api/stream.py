@@ -78,7 +78,7 @@ class OpenStreams:
     @contextmanager
     def opened(self, session_id: str, caller: Caller) -> Iterator[OpenStream]:
         """While a device holds a stream of a session open, in the task that serves it.
-        The user's own oldest stream is ended where that has too many."""
+        The user's own oldest stream is ended if there are too many."""
         task = asyncio.current_task()
         assert task is not None
         end: asyncio.Future[StreamEnd] = asyncio.get_running_loop().create_future()
@@ -98,9 +98,8 @@ class OpenStreams:
                 stream.end_for(why)
 
     def count_unread(self, stream: OpenStream, size: int) -> None:
-        """Note that so many bytes of answers wait for the device of a stream, or with
-        fewer than none that it has them. The stream that holds the most is ended where
-        the user's devices leave too much unread."""
+        """Note that `size` bytes more, or less, wait for the device of a stream. If the
+        user's devices leave too much unread, the stream that holds the most ends."""
         stream.unread += size
         theirs = self._of(stream.user)
         if sum(one.unread for one in theirs) > self._limits.unread_bytes:
@@ -203,7 +202,7 @@ class _Stream:
             # The answers that are on their way are to a text that is no more.
             await self._close(TEXT_REPLACED)
         elif why == "too much":
-            # A device that does not read would not be told either.
+            # A device that does not read would not read this either.
             self._closed = True
             with suppress(TimeoutError):
                 async with asyncio.timeout(_LAST_WORD_SECONDS):

@@ -22,16 +22,15 @@ from typing import Any
 import click
 import httpx
 import numpy as np
-from websockets.asyncio.client import ClientConnection, connect
+from websockets.asyncio.client import connect
 from websockets.exceptions import WebSocketException
 
 from benchmarks.options import AT_LEAST_ONE, NEW_FILE, NONE_OR_MORE, flag, option
 from benchmarks.speed.serving import child_process, serve_until_stdin_ends
 from decoding_core import wire_json
-from decoding_core.errors import CloudBusyError, CloudUnreachableError
+from decoding_core.errors import CloudUnreachableError
 from decoding_core.messages import DraftBlock, OpenSession, Terms, Verdict, digest
 from decoding_core.verifier import role_of
-from edge_app.transport.client import Connection
 from models.command_line import Command
 
 FACTOR = 2.0
@@ -44,6 +43,7 @@ _SAMPLE_SECONDS = 5.0
 _WARM_UP = 0.3
 """Part of the samples that does not count: caches fill, the allocator settles."""
 _POLL_SECONDS = 0.02
+_CONTEXT = 1024
 _TOKEN = "token-of-"
 """What the token of a user's device begins with."""
 _OPENINGS, _HALF_HEADERS, _SLOW_READERS = 256, 128, 32
@@ -74,13 +74,9 @@ def serve() -> None:
             """No token is wrong."""
             return 0.0
 
-    options = ModelOptions(
-        Path(order["generalist"]),
-        Path(order["base"]),
-        order["slots"],
-        order["context"],
-        EngineSettings(threads=order["threads"]),
-    )
+    generalist, base = Path(order["generalist"]), Path(order["base"])
+    threads = EngineSettings(threads=1)
+    options = ModelOptions(generalist, base, order["slots"], _CONTEXT, threads)
     room = room_for_connections(ConnectionLimits().connections)
     settings = ServerSettings(connections=ConnectionLimits(room))
     app = create_app(settings, partial(load_models, options), AnyUser())
@@ -133,9 +129,7 @@ class Household:
 
 
 @contextmanager
-def household(
-    slots: int, *, context: int = 1024, threads: int = 1
-) -> Iterator[Household]:
+def household(slots: int) -> Iterator[Household]:
     """The server of the embedded pair, once it is ready.
 
     Raises:
@@ -143,27 +137,16 @@ def household(
     """
     from models.files import locate
 
-    order = {
-        "generalist": str(locate("generalist")),
-        "base": str(locate("specialist")),
-        "slots": slots,
-        "context": context,
-        "threads": threads,
-    }
-    entry = f"{__name__}:serve"
-    with child_process(entry, json.dumps(order)) as (child, line):
+    pair = {"generalist": str(locate("generalist")), "base": str(locate("specialist"))}
+    order = json.dumps({**pair, "slots": slots})
+    with child_process(f"{__name__}:serve", order) as (child, line):
         url = json.loads(line)["url"]
-        connection = Connection(url, f"{_TOKEN}watcher", lambda _: None)
-        while True:
+        shown = headers("watcher")
+        while (answer := httpx.get(f"{url}/v1/models", headers=shown)).is_error:
             if child.poll() is not None:
                 raise CloudUnreachableError("the server of the measurement ended")
-            try:
-                models = connection.request("models", "GET", "/v1/models")
-                break
-            except (CloudBusyError, CloudUnreachableError):
-                time.sleep(_POLL_SECONDS)
-        connection.close()
-        yield Household(url, child, models)
+            time.sleep(_POLL_SECONDS)
+        yield Household(url, child, answer.json())
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +193,8 @@ def opening(home: Household, text: Text, **terms: Any) -> dict[str, Any]:
 
 
 async def write(home: Household, client: httpx.AsyncClient, text: Text) -> Times:
-    """Write a text to its end over a stream, as the client of a device does."""
+    """Write a text to its end over a stream, each block once the one before is
+    answered."""
     times = Times()
     body = opening(home, text)
     began = time.perf_counter()
@@ -224,48 +208,34 @@ async def write(home: Household, client: httpx.AsyncClient, text: Text) -> Times
             answer.raise_for_status()
         times.refused += 1
         await asyncio.sleep(float(answer.headers["Retry-After"]))
-    async with home.stream(answer.json()["session_id"], text.user) as stream:
-        await _write_rounds(home, stream, text, body, times, began)
-    return times
-
-
-async def _write_rounds(
-    home: Household,
-    stream: ClientConnection,
-    text: Text,
-    body: dict[str, Any],
-    times: Times,
-    began: float,
-) -> None:
-    """Send block after block, each once the one before is answered."""
     frames = role_of(wire_json.open_from_json(body).terms).frames
     choose = random.Random(text.seed + 1)
     size = home.models["limits"]["vocabulary_size"]
     ids: list[int] = []
     settled: tuple[int, ...] = ()
     epoch = 0
-    for number in range(text.rounds):
-        await asyncio.sleep(text.pause)
-        drafted = tuple(choose.randrange(size) for _ in range(text.drafted))
-        block = DraftBlock(epoch, number, len(ids), digest(ids), settled, drafted)
-        sent = time.perf_counter()
-        await stream.send(frames.encode_block(block))
-        answer = frames.decode_answer(bytes(await stream.recv(decode=False)))
-        done = time.perf_counter()
-        if not isinstance(answer, Verdict):
-            raise WebSocketException(f"the server answered {answer.kind.name}")
-        if number:
-            times.rounds.append(done - sent)
-        else:
-            times.first = done - began
-        ids += [*settled, *drafted[: answer.accepted]]
-        settled = ()
-        if answer.accepted < len(drafted):
-            epoch += 1
-        if answer.rows:
-            row = answer.rows[0]
-            best = int(np.argmax(row.generalist_logprobs))
-            settled = (int(row.token_ids[best]),)
+    async with home.stream(answer.json()["session_id"], text.user) as stream:
+        for number in range(text.rounds):
+            await asyncio.sleep(text.pause)
+            drafted = tuple(choose.randrange(size) for _ in range(text.drafted))
+            block = DraftBlock(epoch, number, len(ids), digest(ids), settled, drafted)
+            sent = time.perf_counter()
+            await stream.send(frames.encode_block(block))
+            verdict = frames.decode_answer(bytes(await stream.recv(decode=False)))
+            done = time.perf_counter()
+            if not isinstance(verdict, Verdict):
+                raise WebSocketException(f"the server answered {verdict.kind.name}")
+            if number:
+                times.rounds.append(done - sent)
+            else:
+                times.first = done - began
+            ids += [*settled, *drafted[: verdict.accepted]]
+            epoch += verdict.accepted < len(drafted)
+            settled = ()
+            if verdict.rows:
+                row = verdict.rows[0]
+                settled = (int(row.token_ids[np.argmax(row.generalist_logprobs)]),)
+    return times
 
 
 async def write_all(
@@ -273,11 +243,10 @@ async def write_all(
 ) -> list[Times]:
     """Write texts at once, or one after the other."""
     async with home.client() as client:
+        todo = [write(home, client, text) for text in texts]
         if at_once:
-            return list(
-                await asyncio.gather(*(write(home, client, one) for one in texts))
-            )
-        return [await write(home, client, one) for one in texts]
+            return list(await asyncio.gather(*todo))
+        return [await one for one in todo]
 
 
 def percentile(times: Sequence[Times], share: float) -> float:
@@ -373,7 +342,7 @@ def flooding(home: Household) -> Iterator[Counter[str]]:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One measurement: so many texts on so many slots."""
+    """One measurement of several texts at once."""
 
     texts: int
     slots: int

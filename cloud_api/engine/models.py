@@ -31,9 +31,9 @@ class StockAddress:
 
     url: str
     model: str = ""
-    """The name it is served by; "" where the server serves a single one."""
+    """The name it is served by; "": the server serves a single one."""
     key: str = field(default="", repr=False)
-    """Of the server, where it wants one."""
+    """Of the server, if it wants one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +42,18 @@ class ModelOptions:
 
     generalist: Path | StockAddress
     base: Path | StockAddress | None
-    """None: the devices run it. Behind an address only where the generalist is."""
+    """None: the devices run it. Behind an address only if the generalist is too."""
     slots: int = 4
     context_length: int | None = None
     """Tokens per text; None: as many as the models were trained for, up to 8,192."""
     engine: EngineSettings = field(default_factory=EngineSettings)
     tokenizer: Path | None = None
-    """Where the tokens of a generalist behind an address are read; None: they are the
-    base's."""
+    """The tokens of a generalist behind an address; None: they are the base's."""
     kv_tokens: int | None = None
-    """The most tokens that all texts of a model hold together, which then share one
-    pool of memory; None: `context_length` for each of the slots."""
+    """Tokens of the pool that all texts of a model share; None: `context_length` for
+    each of the slots."""
     unload_seconds: float | None = None
-    """After so long without a request the models' memory is given back, until the next
-    comes; None: never."""
+    """Seconds without a request after which the models rest; None: never."""
 
 
 @dataclass(slots=True)
@@ -63,17 +61,16 @@ class LoadProgress:
     """How far the models are loaded; written by the engine thread, read by others."""
 
     role: str = ""
-    """Which is being loaded: `generalist` or `base`; empty before and after."""
+    """`generalist` or `base`, whichever is being loaded; empty before and after."""
     share: float = 0.0
     """Of that one, from 0 to 1."""
 
 
 class ServedModel:
-    """A model that is not always loaded. What is told of it holds while it is not."""
+    """A model that is not always loaded; its name and limits stay."""
 
     def __init__(self, opened: TextSlots, reopen: Callable[[], TextSlots]) -> None:
-        """Serve `opened`; `reopen` gives the same model once more, after it was
-        closed."""
+        """Serve `opened`, which `reopen` loads again after it was closed."""
         self.name = opened.name
         self.vocabulary_id = opened.vocabulary_id
         self.vocabulary_size = opened.vocabulary_size
@@ -99,12 +96,8 @@ class ServedModel:
         return self._users > 0
 
     def opened(self) -> TextSlots:
-        """The model with empty caches, if it was not loaded; loading takes as long as
-        it takes.
-
-        Raises:
-            ModelError: it cannot be loaded any more.
-            ServerError: its file is another model's now.
+        """The model, with empty caches if it had to be loaded; raises ModelError if it
+        cannot be loaded any more, and ServerError if its file is another model's now.
         """
         with self._lock:
             if self._opened is None:
@@ -162,7 +155,7 @@ class ReadingCounts:
     tokens: int = 0
     seconds: float = 0.0
     batches: Counter[int] = field(default_factory=Counter)
-    """How many passes read so many texts at once."""
+    """How many passes there were, by how many texts each read."""
     held: int = 0
     """How many tokens its slots hold now."""
 
@@ -191,21 +184,18 @@ class Models:
     at_once: bool = False
     """Whether both read at the same time, each in a thread of its own."""
     in_pieces: bool = True
-    """Whether a long text is read in pieces, so that others have their turn in between;
-    a server behind an address does that by itself."""
+    """Whether prompts are read in chunks; a server behind an address does so itself."""
     names: Sequence[bytes] = field(default=(), repr=False)
-    """The names of the tokens, so that a device can find where its own differ."""
+    """The names of the tokens, to compare a device's own with."""
     check: Callable[[VerifierRole], None] = lambda _: None
     """Raises a DecodingError for a session that the models cannot serve, or not now."""
     text: Callable[[], AbstractContextManager[Model]] | None = None
     """The generalist's vocabulary and chat template, to be used while the block runs;
-    None where it runs behind an address, and no model of its family here."""
+    None if it runs behind an address, and no model of its family here."""
     kv_tokens: int | None = None
-    """The most tokens that all slots of a model hold together; None: as many as fit
-    into the slots."""
+    """The most tokens that all slots of a model hold together; None: no such bound."""
     unload_seconds: float | None = None
-    """After so long without a command to the engine thread the models' memory is given
-    back; None: never."""
+    """Seconds without a command after which they rest; None: never."""
     counts: EngineCounts = field(default_factory=EngineCounts)
 
     def __post_init__(self) -> None:

@@ -41,14 +41,14 @@ class StockServerError(EngineError):
     def __init__(self, message: str, status: int = 0) -> None:
         super().__init__(message)
         self.status = status
-        """Of HTTP; 0 where the answer itself was at fault."""
+        """Of HTTP; 0 if the answer itself was at fault."""
 
 
 def checked_url(url: str) -> str:
     """The address of a server without the `/v1` that is often written behind it.
 
     Raises:
-        InvalidSettingsError: it is none, or a key stands in it.
+        InvalidSettingsError: it is invalid, or a key stands in it.
     """
     try:
         parts = urlsplit(url)
@@ -107,11 +107,11 @@ class StockClient:
         return self._exchange("GET", path, b"", _SMALL)
 
     def post(self, path: str, body: Any, size: int = _SMALL) -> dict[str, Any]:
-        """The JSON object that answers `body`, of so many bytes at most.
+        """The JSON object that answers `body`, of at most `size` bytes.
 
         Raises:
             CloudBusyError: the server is away, too slow, or asks to wait.
-            StockServerError: it said no, or its answer is none.
+            StockServerError: it said no, or its answer is invalid.
             StoppedError: `interrupt` was called.
         """
         return self._exchange("POST", path, json.dumps(body).encode(), size)

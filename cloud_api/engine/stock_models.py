@@ -39,7 +39,7 @@ def connect_models(options: ModelOptions, generalist: StockAddress) -> Models:
     """The models of `options`, of which the generalist is at an address.
 
     Raises:
-        InvalidSettingsError: nobody says which tokens it has, or an address is none.
+        InvalidSettingsError: its tokens are not known, or an address is invalid.
         VocabularyMismatchError: the tokens are not the server's, or not the base's.
         CloudBusyError: a server does not answer.
         EngineError: it says no, gives too little, or there is no memory for the base.
@@ -179,7 +179,7 @@ def check_role(role: VerifierRole, *, base_by_id: bool) -> None:
 
 
 _WORDS, _TEXT = 400, 6_000
-"""How many tokens are looked for on the server, in so many characters at most."""
+"""How many tokens are compared with the server's, in how many characters."""
 _SAMPLE = (
     "Dear Ana, thank you! Straße 12, café; naïve — 你好, привет 🙂\n\tdef f(x): 3.14"
 )
@@ -188,13 +188,13 @@ _LONGEST_NAME = 40
 
 def read_names(path: Path) -> Sequence[bytes]:
     """The tokens of a GGUF file, or of a folder with a `tokenizer.json`; raises
-    ModelError where there is no such list, or a damaged one."""
+    ModelError if the list is missing or damaged."""
     alone = (path / "tokenizer.json").is_file()  # the rest of a model is not needed
     return token_names(path if alone else find(path))
 
 
 def check_names(names: Sequence[bytes], client: StockClient, model: str) -> bool:
-    """Compare some hundred tokens with those of the server; False where it does not
+    """Compare some hundred tokens with those of the server; False if it does not
     say which it has.
 
     Raises:

@@ -45,7 +45,7 @@ MOST_CANDIDATES = 1000
 BY_ID = 128
 """Tokens that vLLM gives by id in one call."""
 UNBOUNDED = 1e30
-"""What stands for 'no bound is known' where finite numbers travel."""
+"""Stands for 'no bound is known' among finite numbers."""
 _SPARE = 4
 """Tokens asked for beyond the candidates: what ties with the last one is among them,
 and the likeliest of the others is known, not bounded."""
@@ -69,8 +69,8 @@ _SILENCE_SECONDS = 10.0
 _REST_SECONDS = 1.0
 """After a server was away, so long nobody waits for it again."""
 _PROBE_TOKENS, _PROBE_DEPTH, _PROBE_NATS = 20, 10.0, 0.25
-"""A model is known by its likeliest tokens behind a fixed prompt. Those within so many
-nats of the first may be off by so many: rounding depends on what else is computed."""
+"""A model is known by its 20 likeliest tokens behind a fixed prompt. Those within 10
+nats of the first may be off by a quarter: rounding depends on what else is computed."""
 _LONGEST_NAME = 80
 _log = logging.getLogger("cloud_api")
 _T = TypeVar("_T")
@@ -105,12 +105,12 @@ class StockModel:
         tells_by_id: bool = False,
     ) -> None:
         """Find out what the server gives. `model` is a name that it serves, or ""
-        where it serves a single one; `names` are the model's tokens. One that
+        if it serves a single one; `names` are the model's tokens. One that
         `tells_by_id` is never asked for the likeliest: others ask it by id too.
 
         Raises:
             CloudBusyError: it does not answer.
-            StockServerError: it is none, or gives too little.
+            StockServerError: it is no vLLM, or gives too little.
         """
         self.client = client
         self.tells_by_id = tells_by_id
@@ -168,7 +168,7 @@ class StockModel:
 
         Raises:
             CloudBusyError: the server is away for now.
-            StockServerError: it said no, or its answer is none.
+            StockServerError: it said no, or its answer is invalid.
         """
         body = {
             "model": self.model,
@@ -205,8 +205,8 @@ class StockModel:
         return ordered
 
     def check_again(self) -> None:
-        """Raise StockServerError where the server runs another model than it did, and
-        CloudBusyError where it does not answer."""
+        """Raise StockServerError if the server runs another model than it did, and
+        CloudBusyError if it does not answer."""
         try:
             model, length = self._served()
         except StockServerError as error:
@@ -285,7 +285,7 @@ class StockModel:
 
     def _check_size(self) -> None:
         """Raise what speaks against asking for single tokens: the last of the
-        vocabulary is asked for, which is none of the likeliest."""
+        vocabulary is asked for, which is not among the likeliest."""
         last = self.vocabulary_size - 1
         try:
             found = self.forced([(0,)], last)[0]
@@ -303,16 +303,16 @@ class StockModel:
             )
 
     def _probe(self) -> dict[int, float]:
-        """Log-probabilities behind a fixed prompt, of the likeliest tokens where those
+        """Log-probabilities behind a fixed prompt, of the likeliest tokens if those
         may be asked for: a model is known by them."""
         prompt = tuple(one % self.vocabulary_size for one in (7, 11, 13, 17, 19))
         if self.tells_by_id:
             step = max(1, self.vocabulary_size // _PROBE_TOKENS)
             ids = list(range(0, self.vocabulary_size, step))[:_PROBE_TOKENS]
-            told = self.by_id([prompt], ids)[0]
-            return {token_id: told[token_id] for token_id in ids}
+            found = self.by_id([prompt], ids)[0]
+            return {token_id: found[token_id] for token_id in ids}
         known, floor = self.rows([prompt], min(_PROBE_TOKENS, self.candidates))[0]
-        # The one that was sampled is told too, however unlikely it is.
+        # The sampled token is always there, however unlikely it is.
         return {token_id: value for token_id, value in known.items() if value >= floor}
 
     def _row(self, choice: dict[str, Any], count: int) -> _Row | None:
@@ -346,7 +346,7 @@ class StockModel:
 
 
 def _logprobs(choice: dict[str, Any]) -> dict[int, float]:
-    """The tokens of a choice with their log-probabilities; empty where it has none."""
+    """The log-probabilities of a choice by token; empty if there are none."""
     logprobs = choice.get("logprobs")
     tops = logprobs.get("top_logprobs") if isinstance(logprobs, dict) else None
     top = tops[0] if isinstance(tops, list) and tops else None
@@ -598,9 +598,9 @@ class StockRows:
         base: object = None,
         weight: float = 0.0,
     ) -> float:
-        """No less than the largest log-probability of a row, less `weight` times the
-        base's, of a token that is none of those: what is not known has the floor of
-        the row at most. `UNBOUNDED` where the base is not here as a whole."""
+        """Upper bound on the log-probability in a row, less `weight` times the base's,
+        of the tokens besides `token_ids`: unknown ones have the row's floor at most.
+        `UNBOUNDED` if the base is not here as a whole."""
         found, ids = self._rows[row], self._rows[row].ids
         others = ~np.isin(ids, token_ids)
         if base is None or not weight:

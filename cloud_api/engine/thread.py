@@ -115,19 +115,18 @@ class EngineThread:
         """None while they are being loaded."""
         self.failure: str | None = None
         """Why the models could not be loaded; the server then ends."""
-        self._tell_failure: Callable[[], None] = lambda: None
+        self._on_failure: Callable[[], None] = lambda: None
 
     def start(self) -> None:
         """Begin to load the models."""
         self._thread.start()
 
-    def when_it_fails(self, tell: Callable[[], None]) -> None:
-        """Have `tell` called on the event loop, from which this is called, when there
-        is a `failure`."""
+    def when_it_fails(self, call: Callable[[], None]) -> None:
+        """Have `call` called on the running event loop when there is a `failure`."""
         loop = asyncio.get_running_loop()
-        self._tell_failure = partial(_call_in, loop, tell)
+        self._on_failure = partial(_call_in, loop, call)
         if self.failure is not None:
-            tell()
+            call()
 
     def submit(self, round_: Round) -> asyncio.Future[Verdict]:
         """Hand over a round at once; the verdict on its block, or what the engine
@@ -198,7 +197,7 @@ class EngineThread:
 
     def _fail(self, why: str) -> None:
         self.failure = why
-        self._tell_failure()
+        self._on_failure()
 
     def _take_commands(
         self, scheduler: Scheduler, unload_seconds: float | None
