@@ -21,7 +21,7 @@ from personal_store.files import Source
 from personal_store.mail.labels import decoded, folder_label, is_sent
 from personal_store.mail.mail import Mail
 from personal_store.mail.mailbox import MAX_MESSAGE
-from personal_store.reading.letters import read_letter
+from personal_store.reading.letters import Letter, read_now
 from personal_store.records import Item, ReadOptions
 
 PATIENCE = 60.0
@@ -124,7 +124,6 @@ def envelopes(source: Source) -> Iterator[Mail]:
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     """The messages after options.start, in the order of their numbers."""
     assert isinstance(source, Mailbox)
-    me = options.me
     for first in range(options.start + 1, source.size + 1, _SEARCHED):
         last = min(first + _SEARCHED - 1, source.size)
         with _as_broken_off():
@@ -134,11 +133,9 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
         numbers = sorted(number for number in every if first <= number <= last)
         for at in range(0, len(numbers), _AT_ONCE):
             for number, raw in _fetched(source.session, numbers[at : at + _AT_ONCE]):
-                where, me = f"{source.name}, message {number}", options.me
-                label = source.label
-                yield read_letter(
-                    raw, position=number, where=where, me=me, folder=label
-                )
+                where = f"{source.name}, message {number}"
+                folder = source.label
+                yield read_now(Letter(raw, number, where, options.me, folder=folder))
 
 
 def _connect(login: Login) -> imaplib.IMAP4:

@@ -24,7 +24,7 @@ from personal_store.errors import SourceError
 from personal_store.files import Source, Spill, ends_with, locate
 from personal_store.mail.labels import unwanted
 from personal_store.mail.mail import Mail, parse_headers
-from personal_store.reading.letters import read_letter
+from personal_store.reading.letters import Letter, read_now
 from personal_store.records import ImportFailure, Item, ReadOptions, Skipped
 from personal_store.text.charset import decode, storable
 
@@ -275,7 +275,7 @@ def _item(source: Source, place: Place, position: int, me: frozenset[str]) -> It
         raw = raw_mail(message)
     except FAULTS:
         return ImportFailure(position, where, "libpff cannot read it")
-    return read_letter(raw, position=position, where=where, me=me, folder=place.label)
+    return read_now(Letter(raw, position, where, me, folder=place.label))
 
 
 def _reason(kind: str) -> str:

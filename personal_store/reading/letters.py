@@ -71,7 +71,7 @@ _LEVEL = 3
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A message that nobody has read yet, with the arguments of `read_letter`."""
+    """A message that nobody has read yet."""
 
     raw: bytes | Stretch
     """The message, or where it lies."""
@@ -90,40 +90,22 @@ class Letter:
 
 
 def read_now(one: Letter | Item) -> Item:
-    """The document in a letter; anything else stays as it is."""
+    """The document in a letter, or why it is skipped; anything else stays as it is.
+
+    Raises OSError if the letter lies in a file that cannot be read, and nothing else.
+    If it is known who the owner is, mail by others is packed as it came; it has no text
+    until somebody cleans it (lifecycle/writing.py).
+    """
     if not isinstance(one, Letter):
         return one
-    raw, envelope = one.raw, one.envelope
+    raw, envelope, me = one.raw, one.envelope, one.me
     if isinstance(raw, Stretch):
-        message = raw.message()
-        raw, envelope = message.content, message.envelope
-    return read_letter(
-        raw,
-        position=one.position,
-        where=one.where,
-        me=one.me,
-        envelope=envelope,
-        folder=one.folder,
-    )
-
-
-def read_letter(
-    raw: bytes,
-    *,
-    position: int,
-    where: str,
-    me: frozenset[str] = frozenset(),
-    envelope: str = "",
-    folder: str = "",
-) -> Item:
-    """The document in a message, or why it is skipped. Never raises.
-
-    Where it is known who the owner is, mail by others is packed as it came; it has no
-    text until somebody cleans it (lifecycle/writing.py).
-    """
+        read = raw.message()
+        raw, envelope = read.content, read.envelope
+    position = one.position
     try:
         message = message_of(unescaped(raw))
-        mail = Mail(message.headers, folder=folder)
+        mail = Mail(message.headers, folder=one.folder)
         sender = sender_of(mail)
         labels = labels_of(mail)
         reason = unwanted(labels) or _unwanted(mail, sender, me)
@@ -131,7 +113,7 @@ def read_letter(
             return Skipped(position, reason)
         if not sender:
             reason = "it does not say who sent it, or names several"
-            return ImportFailure(position, where, reason)
+            return ImportFailure(position, one.where, reason)
         mail = with_bodies(mail, message)
         if mail.calendar_method in ("REPLY", "CANCEL", "COUNTER", "REFRESH") or (
             bool(mail.calendar_method) and not (mail.plain or mail.html).strip()
@@ -184,7 +166,7 @@ def read_letter(
         )
     except _PARSER_FAULTS as error:
         reason = f"the message is broken ({type(error).__name__}: {error})"
-        return ImportFailure(position, where, reason)
+        return ImportFailure(position, one.where, reason)
 
 
 def sender_of(mail: Mail) -> str:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from personal_store.cleaning import cleaning, quotes, signatures
 from personal_store.cleaning.cleaning import clean_mail, clean_text
 from personal_store.mail.mail import parse
-from personal_store.reading.letters import read_letter
+from personal_store.reading.letters import Letter, read_now
 from tests.waiting import no_hang
 
 MEGABYTE = 1_000_000
@@ -153,7 +153,7 @@ def test_no_bytes_stop_the_parser(head, body):
     raw = b"From: a@example.org\nContent-Type: multipart/mixed; boundary=" + head
     for data in (body, head + b"\n\n" + body, raw + b"\n\n" + body):
         assert "\0" not in clean_mail(parse(data)).text
-        read_letter(data, position=1, where="here")
+        read_now(Letter(data, 1, "here"))
 
 
 @settings(deadline=None)

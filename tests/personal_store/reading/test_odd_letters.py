@@ -8,7 +8,7 @@ from contextlib import suppress
 import pytest
 
 from personal_store.mail.mime import EncryptedError, opened
-from personal_store.reading.letters import read_letter
+from personal_store.reading.letters import Letter, read_now
 from personal_store.records import Document, Skipped
 from tests.waiting import no_hang
 
@@ -30,7 +30,7 @@ FOOTER = (
 
 
 def read(raw: bytes, **more):
-    return read_letter(raw, position=0, where="here", me=frozenset({ME}), **more)
+    return read_now(Letter(raw, 0, "here", frozenset({ME}), **more))
 
 
 def own(raw: bytes) -> str:
