@@ -47,6 +47,8 @@ def test_a_wheel_that_is_installed_runs(tmp_path, home):
         "cloud_api/status.html",
         "cloud_api/status.css",
         "edge_app/tui/app.tcss",
+        "personal_store/schema.sql",
+        "personal_store/cleaning/phrases.toml",
         "benchmarks/store/hand-clients.toml",
         "benchmarks/speed/bench_latency.py",
     ):
