@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from textual.app import App
-from tui_helpers import gated_service, settle, writing_at
+from tui_helpers import drafted_at, gated_service
 from tui_tapes import LETTER, REQUEST, SOURCES
 
 from decoding_core.settings import MethodSettings
@@ -395,9 +395,7 @@ def test_a_full_disk_loses_nothing_once_there_is_room(tmp_path, monkeypatch):
 def test_texts_of_sources_stay_in_the_store(tmp_path):
     """There alone they can be forgotten."""
     folder = JournalFolder(tmp_path / "drafts")
-    with writing_at(gated_service(), journals=folder) as writing:
-        writing.draft(REQUEST)
-        settle(writing, lambda: not writing.service_busy)
+    with drafted_at(gated_service(), journals=folder) as writing:
         writing.exclude(SOURCES[0])
     ((one,), _) = folder.kept()
     assert one.draft.variant.text == LETTER

@@ -172,17 +172,6 @@ def test_another_version_takes_a_new_seed_after_an_empty_one():
     assert [request.settings.seed for request in fake.requests] == [4, 5, 6, 7]
 
 
-def test_drafting_tries_again_when_the_models_could_not_be_loaded():
-    fake = gated_service()
-    fake.unprepared = "No model file."
-    with writing_at(fake) as writing:
-        settle(writing, lambda: bool(writing.problem))
-        fake.unprepared = ""
-        writing.draft(REQUEST)
-        settle(writing, lambda: not writing.service_busy)
-        assert writing.variant.text == LETTER
-
-
 def toasted(app, words):
     """Whether the app said something with these words."""
     return any(words in toast.message for toast in app._notifications)

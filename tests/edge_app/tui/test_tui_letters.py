@@ -12,18 +12,19 @@ from urllib.parse import unquote
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from textual.widgets import Input, OptionList, Static
+from textual.widgets import Input, OptionList
 from tui_helpers import (
     SECOND,
     GatedService,
     drafted,
+    drafted_at,
     gated_service,
     make_app,
     play,
     said,
-    settle,
     until,
     writing_at,
+    written,
 )
 from tui_tapes import REQUEST, letter_recording, plain_recording
 
@@ -100,8 +101,7 @@ def test_style_and_letter_reach_the_service_and_stay_with_the_draft(tmp_path):
         writing.restyle(Style(TONES[-1], threshold=THRESHOLDS[0]))
         writing.answer(LETTERS[0])
         writing.ask(REQUEST)
-        writing.draft(REQUEST)
-        settle(writing, lambda: not writing.service_busy)
+        written(writing.draft, REQUEST)
     (request,) = fake.requests
     assert request.brief == replace(REQUEST, tone=TONES[-1])
     assert (request.settings.threshold, request.reply_to) == (THRESHOLDS[0], 7)
@@ -114,12 +114,9 @@ def test_style_and_letter_reach_the_service_and_stay_with_the_draft(tmp_path):
 def test_a_preview_is_no_version_and_what_it_sent_counts():
     fake = answering()
     fake.recordings = [letter_recording(), letter_recording()]
-    with writing_at(fake) as writing:
-        writing.draft(REQUEST)
-        settle(writing, lambda: not writing.service_busy)
+    with drafted_at(fake) as writing:
         sent = len(writing.traffic.sent)
-        made = writing.preview(REQUEST, Style("plain", threshold=2.0))
-        settle(writing, lambda: not writing.service_busy)
+        made = written(writing.preview, REQUEST, Style("plain", threshold=2.0))
         assert fake.requests[1].settings.threshold == 2.0
         assert fake.requests[1].max_tokens < 100
         assert len(writing.variants) == len(writing.attempts) == 1
@@ -235,17 +232,21 @@ def test_the_brief_grows_is_read_ahead_and_proposes_people(tmp_path):
     play(app, steps, size=(120, 36))
 
 
-@pytest.mark.slow
 def test_keys_ask_for_a_review_with_stars_and_a_style_is_previewed(tmp_path):
-    fake = answering()
-    app = make_app(fake, tmp_path)
+    """The style that a person had is offered for the next draft."""
+    fake, journals = answering(), JournalFolder(tmp_path / "drafts")
+    with writing_at(answering(), journals=journals) as writing:
+        writing.ask(REQUEST)
+        writing.restyle(Style("formal", strength=2.5))
+        writing.put_aside()
+    app = make_app(fake, tmp_path, journals=journals)
 
     async def steps(pilot):
         await drafted(pilot)
         await pilot.press("alt+2")
-        await until(pilot, lambda: app.writing.request.task == "review")
-        await until(pilot, lambda: app.page.brief.query_one("#stars").display)
-        app.page.brief.query_one("#stars").focus()
+        stars = app.page.brief.query_one("#stars")
+        await until(pilot, lambda: stars.display)
+        stars.focus()
         await pilot.press("4")
         assert app.writing.style.stars == 4
         await pilot.press("f12", "right")
@@ -254,36 +255,19 @@ def test_keys_ask_for_a_review_with_stars_and_a_style_is_previewed(tmp_path):
         assert app.writing.style.threshold == THRESHOLDS[2]
         assert "closer to you: it refuses a little" in said(app, "#threshold")
         await pilot.press("p")
-        note = app.screen.query_one(".note", Static)
-        await until(pilot, lambda: "Struck" in str(note.render()))
+        await until(pilot, lambda: "Struck" in said(app, ".note"))
         assert fake.requests[1].brief.text.endswith("4 stars of 5.")
         assert fake.requests[1].brief.tone == "warm"
-        await pilot.press("r", "escape")
+        await pilot.press("r")
         assert app.writing.style == Style(stars=4)
-
-    play(app, steps, size=(120, 36))
-
-
-def test_the_style_that_a_person_had_is_offered_for_the_next(tmp_path):
-    journals = JournalFolder(tmp_path / "drafts")
-    with writing_at(answering()) as writing:
-        writing.journals = journals
-        writing.begin_anew()
-        writing.ask(REQUEST)
-        writing.restyle(Style("formal", strength=2.5))
-        writing.put_aside()
-    app = make_app(answering(), tmp_path, journals=journals)
-
-    async def steps(pilot):
-        await pilot.press("alt+t")
         preset = app.screen.query_one("#preset")
         await until(pilot, lambda: preset.display)
         preset.focus()
         await pilot.press("right")
-        assert app.writing.style == Style("formal", strength=2.5)
+        assert app.writing.style == Style("formal", stars=4, strength=2.5)
         assert "formal" in said(app, "#preset")
 
-    play(app, steps, size=(40, 12))
+    play(app, steps, size=(120, 36))
 
 
 @pytest.mark.parametrize(
@@ -307,8 +291,7 @@ def test_drafts_are_found_by_words_of_the_brief_and_of_every_version(tmp_path):
             brief = Request(f"About the garden {number}", "email", whom)
             writing.ask(brief)
             if whom == "Bo":
-                writing.draft(brief)
-                settle(writing, lambda: not writing.service_busy)
+                written(writing.draft, brief)
         writing.begin_anew()
     app = make_app(gated_service(), tmp_path, journals=journals, first_request=None)
 

@@ -1,40 +1,64 @@
-"""The page, as a person uses it."""
+"""The page and its drawers, as a person uses them."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from itertools import count
+from pathlib import Path
 from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.color import Color as TerminalColor
 from rich.color import ColorSystem
+from rich.console import Console
+from textual import events
 from textual.app import App
 from textual.color import Color
-from textual.widgets import Input, Static
+from textual.widgets import Button, Input, Static
 from tui_helpers import (
     FIRST_BLOCK,
     HOLD,
     SECOND,
+    GatedService,
     drafted,
     gated_service,
     make_app,
     play,
     said,
+    settle,
     until,
+    writing_at,
 )
-from tui_tapes import LETTER, REQUEST, plain_recording
+from tui_tapes import LETTER, REQUEST, SOURCES, letter_recording, plain_recording
 
+from edge_app.decoding.events import Alternatives, Choice, HeldBack, Place, Settled
 from edge_app.service.requests import WriteRequest
 from edge_app.tui import preferences as themes
 from edge_app.tui.app import DRAWERS
+from edge_app.tui.journal import JournalFolder
+from edge_app.tui.screens import cards as cards_text
+from edge_app.tui.screens.compare import differences, hunks, sentences, taken
+from edge_app.tui.screens.drawer import HeldBackQuestion
 from edge_app.tui.screens.editor import DraftEditor
 from edge_app.tui.screens.page import next_step
-from edge_app.tui.text import STATES, joined
+from edge_app.tui.screens.sent import hex_dump
+from edge_app.tui.screens.why import (
+    WhyDrawer,
+    followed,
+    origin,
+    word_at,
+    words_of_version,
+)
+from edge_app.tui.screens.widgets import complete, dropped
+from edge_app.tui.text import STATES, joined, spliced
 from edge_app.tui.variant import Variant
 from models.prompts import Request
-from tests.waiting import until_true
+from personal_store.import_runs import Unfinished
+from tests.waiting import until_true, wait_until
 
 
 def test_the_first_minute(tmp_path):
@@ -62,7 +86,19 @@ def test_the_first_minute(tmp_path):
         assert "right: what was drafted" in said(app, ".note")
         await pilot.press("right")
         assert "left: version 1 · right: version 2" in said(app, ".note")
-        await pilot.press("escape")
+        editor, before = app.page.editor, app.writing.variant.text
+        await pilot.press("space")
+        taken = app.writing.variant.text
+        assert editor.text == taken != before
+        await pilot.press("u")
+        assert editor.text == before
+        await pilot.press("home", "space", "escape")
+        again = app.writing.variant.text
+        await pilot.press("ctrl+z")
+        assert editor.text == before != again
+        await pilot.press("ctrl+y")
+        assert app.writing.variant.text == again
+        await pilot.press("ctrl+z")
 
     async def save(pilot):
         await pilot.press("ctrl+s", "enter")
@@ -201,12 +237,6 @@ class EditorApp(App):
         yield DraftEditor(lambda *_: None)
 
 
-def version(runs):
-    made = Variant(WriteRequest(REQUEST))
-    made.edited = runs
-    return made
-
-
 def test_words_that_come_are_drawn_as_if_all_had_come_at_once():
     """Rows and looks, whatever gives way to what."""
 
@@ -266,3 +296,416 @@ def test_a_drawer_that_is_not_mounted_yet_is_told_nothing_and_closes_once(tmp_pa
             await until(pilot, lambda: app.screen is app.page)
 
     play(app, steps)
+
+
+def test_other_sentences_are_not_told_apart_word_by_word():
+    """A word or a gap that both have does not part what is struck from what is new."""
+    pieces = differences("So I can come, if it is easy.", "So It is all here to see.")
+    assert pieces == [
+        ("So ", "same"),
+        ("I can come, if it is easy", "gone"),
+        ("It is all here to see", "new"),
+        (".", "same"),
+    ]
+    assert differences("a b c d e", "a x c d y") == [
+        ("a ", "same"),
+        ("b", "gone"),
+        ("x", "new"),
+        (" c d ", "same"),
+        ("e", "gone"),
+        ("y", "new"),
+    ]
+
+
+def test_paths_are_completed(tmp_path):
+    (tmp_path / "letters").mkdir()
+
+    assert complete(f"{tmp_path}/let") == f"{tmp_path}/letters/"
+    assert complete(f"{tmp_path}/none") is None
+    assert complete("") is None
+    (tmp_path / "a\x1b[2J").touch()
+    (tmp_path / os.fsdecode(b"a\xff")).touch()
+    assert complete(f"{tmp_path}/a") is None, "no terminal shows such a name"
+
+
+def test_bytes_are_shown_as_numbers_and_letters():
+    assert hex_dump(b"Hi\x00").split() == ["00000", "48", "69", "00", "Hi."]
+
+
+TEXTS = st.text(alphabet=st.sampled_from("ab .!?\n”)"), max_size=30)
+
+
+@given(TEXTS)
+def test_sentences_are_all_of_a_text(text):
+    spans = sentences(text)
+    assert "".join(text[start:end] for start, end in spans) == text
+
+
+@given(TEXTS, TEXTS)
+def test_taking_all_hunks_makes_the_other(here, there):
+    """But for the space around them: first the last hunk, so that places stay."""
+    ours, theirs = [(here, "kept")], [(there, "typed")]
+    found = hunks(here, there)
+    assert "".join(here[slice(*one.here)] for one in found) == here
+    assert "".join(there[slice(*one.there)] for one in found) == there
+    for hunk in reversed(found):
+        if not hunk.same:
+            ours = spliced(ours, *taken(hunk, ours, theirs))
+    assert "".join(t for t, _ in ours).split() == there.split()
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "first"),
+    [
+        ("A b. C d. E.", "A b. X. E.", "A b. X. E."),
+        ("A b. C d.", "A b. X y.", "A b. X y."),
+        ("A b.", "A b. X y.", "A b. X y."),
+        ("A b. C d.", "A b.", "A b."),
+        ("Hi,\n\nA b.", "Ho,\n\nA b.", "Ho,\n\nA b."),
+        ("A. B.", "X. A. B.", "X. A. B."),
+    ],
+)
+def test_a_hunk_is_taken_with_the_space_it_needs(here, there, first):
+    ours, theirs = [(here, "kept")], [(there, "typed")]
+    hunk = next(one for one in hunks(here, there) if not one.same)
+    made = joined(spliced(ours, *taken(hunk, ours, theirs)))
+    assert "".join(text for text, _ in made) == first
+
+
+def test_sentences_that_are_alike_stand_side_by_side():
+    here = "Hi. I can come on Monday. Bring tea."
+    there = "Dear Ana. What a day. I can come on Friday. Bring the tea. Bye."
+    sides = [(here[slice(*h.here)], there[slice(*h.there)]) for h in hunks(here, there)]
+    assert [(left.strip(), right.strip()) for left, right in sides] == [
+        ("Hi.", "Dear Ana. What a day."),
+        ("I can come on Monday.", "I can come on Friday."),
+        ("Bring tea.", "Bring the tea."),
+        ("", "Bye."),
+    ]
+
+
+MAIL = (
+    "From - Sat Mar 02 10:00:00 2024\nFrom: Tess <tess@example.org>\n"
+    "To: Ana <ana@example.org>\nSubject: tea {n}\nMessage-ID: <{n}@example.org>\n"
+    "Date: Sat, 2 Mar 2024 10:00:0{n} +0000\n\nHullo Ana, the tea number {n} is ready "
+    "and stands on the piano in the hall.\n\nTess\n\n"
+)
+
+
+def mailbox(folder: Path) -> Path:
+    path = folder / "My Mail's box" / "Sent.mbox"
+    path.parent.mkdir()
+    path.write_text("".join(MAIL.format(n=n) for n in range(3)))
+    (path.parent / "holiday.jpg").write_bytes(b"\xff\xd8")
+    return path
+
+
+def test_a_dropped_path_is_the_path_it_means(tmp_path):
+    """As terminals paste what is dropped on them."""
+    path = mailbox(tmp_path)
+    plain = str(path)
+    escaped = plain.replace(" ", "\\ ").replace("'", "\\'")
+
+    for pasted in (
+        plain,
+        escaped,
+        f"{escaped} {tmp_path}/other\\ one",
+        f'"{plain}"',
+        "'{}'".format(plain.replace("'", "'\\''")),
+        path.as_uri(),
+        f"{path.as_uri()}\r\n",
+        f"  {plain}\n",
+        path.as_uri().replace("file://", "file://localhost"),
+    ):
+        assert dropped(pasted) == plain, pasted
+    assert dropped("file://elsewhere/x") is None
+    assert dropped("a word") is None
+    assert dropped("") is None
+
+
+def test_what_is_there_is_said_before_it_is_read(tmp_path):
+    """And whose letters it takes them for, anew when anything is changed; then the page
+    has no request of the sample any more."""
+    path, both = mailbox(tmp_path), tmp_path / "both.mbox"
+    ours = (f"{name} <{name}@example.org>" for name in ("tess", "ana"))
+    turned = "".join(
+        MAIL.format(n=n).replace("Tess <tess@example.org>", who)
+        for n, who in enumerate([*ours] * 2)
+    )
+    both.write_text(turned.replace("To: Ana <ana@example.org>", "To: x@example.org"))
+    fake = gated_service()
+    fake.reading.set()
+    app = make_app(fake, tmp_path)
+
+    async def steps(pilot):
+        async def enter(part, where="#result"):
+            await pilot.press("enter")
+            await until(pilot, lambda: part in said(app, where))
+
+        await pilot.press("ctrl+o")
+        field = app.screen.query_one("#path", Input)
+        field.post_message(events.Paste(path.parent.as_uri()))
+        await until(pilot, lambda: field.value == str(path.parent))
+        await enter("enter reads this")
+        for part in ("1 file", "3 mails", "taking tess@example.org for you, because"):
+            assert part in said(app, "#plan")
+        assert "not read: holiday.jpg" in said(app, "#plan")
+        field.value = str(path.with_name("holiday.jpg"))
+        await enter("choose its kind")
+        await pilot.press("enter")
+        field.value = str(both)
+        await enter("address is yours: say so")
+        await pilot.press("enter")
+        app.screen.query_one("#me", Input).value = "tess@example.org"
+        await enter("enter reads this")
+        assert "taking tess@example.org for you, as you say" in said(app, "#plan")
+        assert not fake.imported
+        assert app.page.brief.request == REQUEST
+        await enter("10 letters")
+        assert app.page.brief.request.text == ""
+        assert not app.writing.samples
+
+    play(app, steps)
+    assert fake.imported == [("auto", both, ["tess@example.org"])]
+
+
+def test_an_import_of_an_earlier_sitting_is_offered_paused_and_left(tmp_path):
+    """It says where that stopped, goes on with the same, and can be told not to."""
+
+    class Begun(type(gated_service())):
+        left = None
+
+        def unfinished_import(self):
+            return None if self.left else was
+
+        def leave_import(self, asked):
+            self.left = asked
+
+        def import_letters(self, kind, path, me, progress):
+            self.imported.append((kind, path, me))
+            if len(self.imported) < 3:
+                wait_until(lambda: progress(3, 10), "for the pause")
+            return "10 letters read."
+
+    was = Unfinished("auto", tmp_path / "All mail", ("a@b.org",), done=4, total=10)
+    fake = Begun([])
+    fake.ready.set()
+    app = make_app(fake, tmp_path)
+
+    async def steps(pilot):
+        await until(pilot, lambda: app.writing.paused is not None)
+        (news,) = app._notifications
+        stopped = f"reading {was.path} stopped at 40 %"
+        assert news.message == f"{stopped}: ^O goes on there"
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: len(app.screen.query(Button)) == 2)
+        assert said(app, "#result") == stopped
+        read, leave = app.screen.query(Button)
+        for _ in range(2):
+            assert (str(read.label), leave.display) == ("Go on", True)
+            read.press()
+            await until(pilot, lambda: str(read.label) == "Pause")
+            assert not leave.display
+            read.press()
+            await until(pilot, lambda: str(read.label) == "Go on")
+            assert "paused" in said(app, "#result")
+        assert app.writing.samples, "it is not the person's own yet"
+        leave.press()
+        await until(pilot, lambda: fake.left is not None)
+        await until(pilot, lambda: str(read.label) == "Read them")
+
+    play(app, steps)
+    assert fake.imported == [("auto", was.path, ["a@b.org"])] * 2
+    assert fake.left.is_same(was)
+
+
+HELD = HeldBack("person", "stands in your texts", " Zoltan", " Alex")
+
+
+class AskingService(GatedService):
+    """Asks once before it writes, as the guard does."""
+
+    answered: str = ""
+
+    def write(self, request, emit, stop):
+        self.answered = request.ask(HELD)
+        super().write(request, emit, stop)
+
+
+def test_each_span_is_the_persons_to_decide(tmp_path):
+    """A text that is stopped waits for no answer: the question closes, and nothing
+    leaves."""
+    service = AskingService([letter_recording()])
+    service.ready.set()
+    app = make_app(service, tmp_path)
+
+    async def steps(pilot):
+        await until(pilot, lambda: app.writing.ready)
+        for keys, answer in (
+            (("enter",), "no"),
+            (("f7",), "once"),
+            (("down", "down", "enter"), "always"),
+            (("escape",), "no"),
+            ((), "no"),
+        ):
+            await pilot.press("ctrl+r")
+            await until(pilot, lambda: isinstance(app.screen, HeldBackQuestion))
+            for word in ("Zoltan", "stands in your texts", "Alex"):
+                assert word in said(app, "#sentence")
+            service.answered = ""
+            await pilot.press(*keys)
+            if not keys:
+                app.writing.stop()
+            await until(pilot, lambda: not app.writing.service_busy)
+            assert service.answered == answer
+            await until(pilot, lambda: not isinstance(app.screen, HeldBackQuestion))
+
+    play(app, steps)
+
+
+def weighed_recording():
+    """The letter, with what was thought of each word; nothing of what the checker
+    thought of those that it kept."""
+    events, count = [], 0
+    refused = ()
+    for event in letter_recording():
+        events.append(event)
+        refused = getattr(event, "refused", refused)
+        if isinstance(event, Settled):
+            places = []
+            for token in event.tokens:
+                redrawn = token.origin == "recovered"
+                others = [Choice(9, " Bath", 0.21), Choice(8, " York", 0.0004)]
+                if redrawn:
+                    others = [Choice(7, refused[0], 0.6, 0.5, 0.01), *others]
+                first = (token.id, token.text, 0.42)
+                more = (0.1, 0.61) if redrawn else ()
+                places.append(Place((Choice(*first, *more), *others), redrawn))
+            events.append(Alternatives(count, tuple(places)))
+            count += len(places)
+    return events
+
+
+def version(events=None):
+    variant = Variant(WriteRequest(Request("Thank Ana.")))
+    for event in events or weighed_recording():
+        variant.apply(event, 0.0)
+    return variant
+
+
+def test_each_word_knows_its_tokens_also_when_others_are_edited():
+    variant = version()
+    words = words_of_version(variant)
+    for word in words:
+        assert word.text in "".join(variant.settled[at].text for at in word.tokens)
+        assert variant.text[word.start : word.end] == word.text
+    found = [words[word_at(words, letter)].text for letter in (0, 4, 5, None)]
+    assert found == ["Dear", "Dear", "Ana", "Ben"]
+    assert word_at([], 3) is None
+
+    was = {word.text: word.tokens for word in words}
+    at = variant.text.index("photographs")
+    runs = spliced(variant.runs(), at, len("photographs"), [("lovely cake", "typed")])
+    variant.edited = spliced(runs, 0, 0, [("Oh, ", "typed")])
+    now = {word.text: word for word in words_of_version(variant)}
+    assert now["Whitby"].tokens == was["Whitby"]
+    assert now["cake"].tokens == ()
+    assert "You typed it" in origin(variant, now["cake"])
+    assert "Redrawn: “home” was drafted" in origin(variant, now["Whitby"])
+    assert "kept by the checker" in origin(variant, now["Thank"])
+
+
+def test_the_passage_with_the_longest_run_is_followed():
+    text = "We can walk the old railway line to the coast."
+    at = text.index("railway")
+
+    source, _, run, _ = followed(text, at, SOURCES)
+
+    assert source == SOURCES[1]
+    assert run == "can walk the old railway line"
+    assert followed(text, text.index("coast"), SOURCES) is None
+    assert followed(text, text.index("to"), SOURCES) is None, "it stands everywhere"
+
+
+def test_enter_on_a_word_tells_why_also_after_the_end_of_the_app(tmp_path):
+    """By the journal alone, and with the letters from the store: it keeps none."""
+    folder = JournalFolder(tmp_path / "drafts")
+
+    def service():
+        made = GatedService([weighed_recording()])
+        made.ready.set()
+        return made
+
+    async def ask(pilot, app, word):
+        editor = app.page.editor
+        at = editor.text.index(word)
+        row = editor.text[:at].count("\n")
+        editor.move_cursor((row, at - editor.text.rfind("\n", 0, at) - 1))
+        editor.focus()
+        await pilot.press("enter")
+        assert isinstance(app.screen, WhyDrawer)
+
+    async def look(pilot, app):
+        editor = app.page.editor
+        await ask(pilot, app, "Whitby")
+        await until(pilot, lambda: "looking" not in told(app))
+        assert "home” was drafted" in told(app)
+        assert "61 %" in told(app)
+        await pilot.press("left")
+        assert "kept by the checker" in told(app)
+        assert editor.selected_text == "at"
+
+    async def steps(pilot):
+        await drafted(pilot)
+        await look(pilot, first)
+        assert "in none of" in told(first)
+        await pilot.press("escape")
+        await ask(pilot, first, "Ben")
+        await pilot.press("right", "left", "escape")
+        assert first.screen is first.page
+
+    async def again(pilot):
+        await until(pilot, lambda: second.page.editor.editing)
+        await look(pilot, second)
+        await pilot.press("escape")
+        await ask(pilot, second, "old")
+        await pilot.press("right")
+        await until(pilot, lambda: "Jun 2025" in told(second))
+        assert "june visit" in told(second)
+
+    first = make_app(service(), tmp_path, journals=folder)
+    play(first, steps)
+    assert "railway line again if my knee" not in _written(tmp_path)
+    second = make_app(service(), tmp_path, journals=folder)
+    play(second, again)
+
+
+def test_a_draft_that_is_taken_up_again_says_why_its_letters_were_read(tmp_path):
+    """The words that a letter shares with the request stand in its text alone."""
+    folder = JournalFolder(tmp_path / "drafts")
+    asked = Request("Say that we walk the railway line.", "email", "Ana")
+    cards = []
+    for again in (False, True):
+        fake = gated_service()
+        with writing_at(fake, journals=folder) as writing:
+            settle(writing, lambda writing=writing: writing.ready)
+            if again:
+                assert writing.take_up()
+            else:
+                writing.draft(asked)
+            settle(writing, lambda w=writing: not (w.service_busy or w.reading_back))
+            cards.append(cards_text.sources_card(writing, 60).plain)
+    assert "railway" in cards[0]
+    assert cards[1] == cards[0]
+
+
+def told(app):
+    """All that the panel says."""
+    console = Console(width=60, no_color=True)
+    with console.capture() as capture:
+        console.print(app.screen.query_one("#text").content)
+    return " ".join(capture.get().split())
+
+
+def _written(folder):
+    return "".join(path.read_text() for path in folder.rglob("*.jsonl"))

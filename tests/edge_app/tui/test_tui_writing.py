@@ -1,7 +1,8 @@
-"""What may be asked for and what comes of it, without a screen."""
+"""What may be asked for, what comes of it, and what the screen says of it."""
 
 from __future__ import annotations
 
+import json
 import threading
 from collections import deque
 from dataclasses import dataclass, field, replace
@@ -14,121 +15,129 @@ from tui_helpers import (
     SECOND,
     GatedService,
     drafted,
+    drafted_at,
     gated_service,
     make_app,
     play,
     settle,
     until,
-    until_drafted_twice,
     writing_at,
+    written,
 )
-from tui_tapes import LETTER, REQUEST, SOURCES, letter_recording, plain_recording
+from tui_tapes import (
+    LETTER,
+    REQUEST,
+    SOURCES,
+    held_letter,
+    letter_recording,
+    plain_recording,
+)
 
+from decoding_core.messages import DraftBlock, OpenSession, digest
 from decoding_core.settings import MethodSettings
-from edge_app.decoding.events import Finished, Given, Settled, Statistics, Token
+from decoding_core.verifier import role_of
+from decoding_core.wire_json import open_to_json
+from edge_app.decoding.events import (
+    Drafted,
+    EventEmitter,
+    Finished,
+    Given,
+    PrivacySpent,
+    Sent,
+    Settled,
+    Source,
+    Statistics,
+    Token,
+    Verified,
+)
 from edge_app.service.requests import WriteRequest
+from edge_app.service.tape import RecordedService
 from edge_app.tui.background import Background
+from edge_app.tui.draft import Begun
 from edge_app.tui.journal import JournalFolder
-from edge_app.tui.screens.page import next_step
-from edge_app.tui.text import cut, joined
-from edge_app.tui.variant import Variant
+from edge_app.tui.letters import date, reason, subject
+from edge_app.tui.meters import Traffic
+from edge_app.tui.screens import cards as cards_text
+from edge_app.tui.screens import cards as title_line
+from edge_app.tui.screens.cards import sent_card, strip_line
+from edge_app.tui.screens.numbers import rows
+from edge_app.tui.screens.page import next_step, starting
+from edge_app.tui.screens.sent import said_by, told_of
+from edge_app.tui.text import Run, count_words, cut, joined
+from edge_app.tui.variant import STRUCK_SECONDS, Variant
+from edge_app.tui.writing import Writing
+from models.prompts import Request
 from tests.waiting import wait_until
 
 
 def test_the_draft_begins_by_itself_when_the_models_are_loaded():
+    """Before the first word the page says what is waited for; a stop forgets it."""
     fake = gated_service(ready=False)
     with writing_at(fake) as writing:
+        writing.draft(REQUEST)
+        writing.stop()
+        assert not writing.service_busy
         writing.draft(REQUEST)
         assert "loading the models" in next_step(writing)
         assert not fake.requests
         fake.ready.set()
         settle(writing, lambda: not writing.service_busy)
-        assert writing.variant.text == LETTER
+        variant = writing.variant
+        assert variant.text == LETTER
+        variant.ended, variant.settled = None, []
+        assert starting(writing) == "reading 3 letters…"
+        variant.opened = None
+        assert starting(writing) == "reading 3 letters… asking the checker…"
+        variant.sources = ()
+        assert starting(writing) == "looking for letters that fit…"
+    assert len(fake.requests) == 1
 
 
 def test_again_takes_the_next_seed_and_some_chance():
-    fake = gated_service()
-    with writing_at(fake, MethodSettings(seed=4)) as writing:
-        for write in (writing.draft, writing.again, writing.again):
-            write(REQUEST)
-            settle(writing, lambda: not writing.service_busy)
-    settings = [request.settings for request in fake.requests]
-    assert [(s.seed, s.temperature) for s in settings] == [(4, 0), (5, 0.7), (6, 0.7)]
-
-
-def test_again_while_drafting_waits_for_the_service():
+    """Also behind one that is still written. Flipping ends at the first and last."""
     fake = gated_service(hold=HOLD)
-    with writing_at(fake) as writing:
+    with writing_at(fake, MethodSettings(seed=4)) as writing:
+        assert not writing.flip(-1)
         writing.draft(REQUEST)
         settle(writing, lambda: fake.played > HOLD and writing.background.idle)
         fake.gates.clear()
-        writing.again(REQUEST)
-        settle(writing, lambda: not writing.service_busy)
+        written(writing.again, REQUEST)
         assert [known.text for known in writing.variants] == [FIRST_BLOCK, SECOND]
-
-
-def test_stop_before_the_models_are_loaded_forgets_the_request():
-    fake = gated_service(ready=False)
-    with writing_at(fake) as writing:
-        writing.draft(REQUEST)
-        writing.stop()
-        fake.ready.set()
-        settle(writing, lambda: writing.ready)
-        assert not writing.service_busy
-    assert not fake.requests
+        written(writing.again, REQUEST)
+        flipped = [writing.flip(step) for step in (1, -1, -1, -1)]
+        assert flipped == [False, True, True, False]
+    settings = [request.settings for request in fake.requests]
+    assert [one.seed for one in settings] == [4, 5, 6]
+    assert [one.temperature for one in settings] == [0, 0.7, 0.7]
 
 
 def test_offline_and_what_is_left_out_reach_the_service():
     fake = gated_service()
     with writing_at(fake) as writing:
         writing.offline = True
-        writing.exclude(SOURCES[1])
-        writing.exclude(SOURCES[2])
-        writing.exclude(SOURCES[2])
-        writing.draft(REQUEST)
-        settle(writing, lambda: not writing.service_busy)
+        for source in (SOURCES[1], SOURCES[2], SOURCES[2]):
+            writing.exclude(source)
+        written(writing.draft, REQUEST)
     assert (fake.requests[0].offline, fake.requests[0].excluded) == (True, {12})
 
 
 def test_a_problem_is_news_and_the_text_stays():
+    """Whatever a thread fails of; without models nothing waits, and drafting tries to
+    load them again."""
     fake = gated_service()
+    fake.unprepared = "No model file: run specsteer models pull."
     fake.problem = "The model file is broken: download it again."
+    fake.import_letters = lambda *args: 1 / 0
     with writing_at(fake) as writing:
+        writing.draft(REQUEST)
+        news = settle(writing, lambda: bool(writing.problem))
+        assert news == [(fake.unprepared, "error")]
+        assert not writing.variants
+        fake.unprepared = ""
         writing.draft(REQUEST)
         news = settle(writing, lambda: not writing.service_busy)
         assert news == [(fake.problem, "error")]
         assert writing.variant.text == LETTER
-
-
-def test_without_models_nothing_waits():
-    fake = gated_service()
-    fake.unprepared = "No model file: run specsteer models pull."
-    with writing_at(fake) as writing:
-        writing.draft(REQUEST)
-        assert settle(writing, lambda: bool(writing.problem)) == [
-            (fake.unprepared, "error")
-        ]
-        assert not writing.variants
-
-
-def test_flipping_ends_at_the_first_and_the_last():
-    with writing_at(gated_service()) as writing:
-        assert not writing.flip(-1)
-        for _ in range(2):
-            writing.again(REQUEST)
-            settle(writing, lambda: not writing.service_busy)
-        assert (writing.flip(1), writing.flip(-1), writing.flip(-1)) == (
-            False,
-            True,
-            False,
-        )
-
-
-def test_an_unexpected_error_in_a_thread_is_reported():
-    fake = gated_service()
-    fake.search = None
-    fake.import_letters = lambda *args: 1 / 0
-    with writing_at(fake) as writing:
         writing.import_letters("mbox", None, [])
         news = settle(writing, lambda: writing.imported)
         assert news[0][0] == "Unexpected ZeroDivisionError: division by zero"
@@ -210,9 +219,7 @@ def test_it_goes_on_from_the_cursor():
     """As a version of its own, whose first part is what the other has, with the origin
     of each letter; the server is asked to go on from it."""
     fake = gated_service()
-    with writing_at(fake) as writing:
-        writing.draft(REQUEST)
-        settle(writing, lambda: not writing.service_busy)
+    with drafted_at(fake) as writing:
         first = writing.variant
         writing.edit(first, 0, 0, [("Oh. ", "typed")])
         writing.go_on(REQUEST, 4 + AT + 7)  # inside of a word
@@ -226,58 +233,35 @@ def test_it_goes_on_from_the_cursor():
         assert first.text == "Oh. " + LETTER
         # The same again is another version of it.
         writing.flip(-1)
-        writing.go_on(REQUEST, 4 + AT + 7)
-        settle(writing, lambda: not writing.service_busy)
+        written(writing.go_on, REQUEST, 4 + AT + 7)
         assert fake.requests[2].settings.seed == 2
 
 
 def test_only_the_selection_is_written_anew():
+    """Without a word, or with those that stood there, the version before stays."""
     fake = gated_service()
     start, end = LETTER.index("The one"), LETTER.index("\n\nI can")
-    with writing_at(fake) as writing:
-        writing.draft(REQUEST)
-        settle(writing, lambda: not writing.service_busy)
-        writing.redraw(REQUEST, start - 1, end + 1)
-        settle(writing, lambda: not writing.service_busy)
+    with drafted_at(fake) as writing:
+        written(writing.redraw, REQUEST, start - 1, end + 1)
         request, variant = fake.requests[1], writing.variant
-        assert (request.before, request.instead_of) == (
-            LETTER[: start - 1],
-            LETTER[start:end],
-        )
+        assert request.before == LETTER[: start - 1]
+        assert request.instead_of == LETTER[start:end]
         assert LETTER[end:].startswith(request.behind)
         assert request.max_tokens < 400
         assert variant.text.startswith(LETTER[: start - 1])
         assert variant.text.endswith(LETTER[end:])
-        assert len(writing.variants) == 2
-
-
-def test_of_a_stretch_without_a_word_the_version_before_stays():
-    fake = gated_service()
-    fake.recordings[1] = [Finished("end", Statistics())]
-    with writing_at(fake) as writing:
-        writing.draft(REQUEST)
-        settle(writing, lambda: not writing.service_busy)
-        writing.redraw(REQUEST, 0, 9)
-        settle(writing, lambda: not writing.service_busy)
-        assert (len(writing.variants), writing.variant.text) == (1, LETTER)
-        assert "no word was written" in writing.reason
-
-
-def test_of_a_stretch_with_the_words_that_stood_there_the_version_before_stays():
-    fake = gated_service()
-    fake.recordings = [letter_recording(), plain_recording("Dear Ana,")]
-    with writing_at(fake) as writing:
-        writing.draft(REQUEST)
-        settle(writing, lambda: not writing.service_busy)
-        writing.redraw(REQUEST, 0, 9)
-        settle(writing, lambda: not writing.service_busy and writing.reason)
-        assert (len(writing.variants), writing.variant.text) == (1, LETTER)
-        assert "came again" in writing.reason
-        fake.recordings = [plain_recording("Hi Ana,")] * 9
-        writing.redraw(REQUEST, 0, 9)
-        settle(writing, lambda: not writing.service_busy)
-        assert writing.variant.text == "Hi Ana," + LETTER[9:]
-        assert len({one.settings.seed for one in fake.requests}) == 3
+        for recording, why in (
+            ([Finished("end", Statistics())], "no word was written"),
+            (plain_recording("Dear Ana,"), "came again"),
+        ):
+            fake.recordings = [recording]
+            written(writing.redraw, REQUEST, 0, 9)
+            assert (len(writing.variants), writing.variant) == (2, variant)
+            assert why in writing.reason
+        fake.recordings = [plain_recording("Hi Ana,")]
+        written(writing.redraw, REQUEST, 0, 9)
+        assert writing.variant.text == "Hi Ana," + variant.text[9:]
+        assert len({one.settings.seed for one in fake.requests}) == 5
 
 
 def stretch(*events):
@@ -302,10 +286,10 @@ def test_a_stretch_is_shown_in_its_place():
     assert variant.text[: variant.written_to] == "Dear Ana. I come."
 
 
-@pytest.mark.slow
-def test_keys_go_on_from_the_cursor_and_write_a_selection_anew(tmp_path):
-    """^J with the cursor inside of the text goes on; with it in an untouched text's end
-    it drafts; ^R redraws what is selected. All of it is there again."""
+def test_keys_go_on_write_anew_paste_and_undo(tmp_path):
+    """^J with the cursor inside of the text goes on; ^R redraws what is selected. What
+    was done to a version can be undone when it is shown again. Pasted text is told from
+    typed; a piece that is moved keeps its origin. All of it is there again."""
     journals = JournalFolder(tmp_path / "drafts")
     fake = gated_service()
 
@@ -321,38 +305,35 @@ def test_keys_go_on_from_the_cursor_and_write_a_selection_anew(tmp_path):
         await until(pilot, lambda: not app.writing.service_busy and editor.editing)
         assert fake.requests[2].instead_of == "Dear Ana,"
         # What came is selected, so that ^R writes it once more.
-        assert app.writing.variant.text.startswith(editor.selected_text)
+        text = app.writing.variant.text
+        assert text.startswith(editor.selected_text)
         assert editor.selected_text
+        await pilot.press("end", "x", "f7", "f7")
+        await until(pilot, lambda: editor.text == LETTER)
+        editor.move_cursor((0, 0))
+        app.post_message(keys.Paste("From afar. "))
+        await until(pilot, lambda: editor.text.startswith("From"))
+        assert editor.runs()[0] == ("From afar. ", "pasted")
+        await pilot.press("f8", "f8", "ctrl+z")
+        assert editor.text == app.writing.variant.text == text
+        await pilot.press("f7", "f7", "ctrl+z")
+        assert editor.text == LETTER
+        await pilot.press("ctrl+y")
+        assert app.writing.variant.edited[0] == ("From afar. ", "pasted")
+        # Cut "From" and put it back behind a letter.
+        editor.move_cursor((0, 0))
+        await pilot.press(*["shift+right"] * 4, "ctrl+x", "h", "ctrl+v")
+        assert editor.runs()[:2] == [("h", "typed"), ("From afar. ", "pasted")]
+        editor.move_cursor((1, 0))
+        await pilot.press("shift+down", "shift+end", "ctrl+x", "ctrl+v")
+        assert all(state != "pasted" for _, state in editor.runs()[2:])
         app.texts = [variant.text for variant in app.writing.variants]
 
     app = make_app(fake, tmp_path, journals=journals)
     play(app, steps)
-
-    async def again(pilot):
-        await until(pilot, lambda: pilot.app.writing.variants)
-        assert [v.text for v in pilot.app.writing.variants] == app.texts
-
-    play(make_app(gated_service(), tmp_path, journals=journals), again)
-
-
-@pytest.mark.slow
-def test_what_was_done_to_a_version_can_be_undone_when_it_is_shown_again(tmp_path):
-    """And redone; what came into the text by other ways than the editor ends that."""
-
-    async def steps(pilot):
-        app, editor = pilot.app, pilot.app.page.editor
-        await until_drafted_twice(pilot)
-        app.page.editor.focus()
-        await pilot.press("x", "f7")
-        await until(pilot, lambda: editor.text == LETTER)
-        app.post_message(keys.Paste("y"))
-        await until(pilot, lambda: editor.text == LETTER + "y")
-        await pilot.press("f8", "ctrl+z")
-        assert editor.text == app.writing.variant.text == SECOND
-        await pilot.press("f7", "ctrl+z", "ctrl+y")
-        assert app.writing.variant.edited[-1] == ("y", "pasted")
-
-    play(make_app(gated_service(), tmp_path), steps)
+    with writing_at(gated_service(), journals=journals) as writing:
+        assert writing.take_up()
+        assert [known.text for known in writing.variants] == app.texts
 
 
 def test_what_a_thread_adds_while_it_is_applied_is_drawn():
@@ -374,3 +355,259 @@ def test_what_a_thread_adds_while_it_is_applied_is_drawn():
     came = background.apply()
     assert came == ("applied" in done)
     assert came or woken
+
+
+def cards(writing) -> dict[str, str]:
+    said = {
+        "sources_card": cards_text.sources_card(writing, 35),
+        "sent_card": cards_text.sent_card(writing, 35),
+        "numbers_card": cards_text.numbers_card(writing),
+        "strip_line": cards_text.strip_line(writing),
+    }
+    return {name: text.plain for name, text in said.items()}
+
+
+@pytest.mark.parametrize("samples", [True, False])
+def test_your_letters_are_the_persons_own(samples):
+    """And the sample is named for what it is, in every card."""
+    with writing_at(gated_service()) as writing:
+        writing.samples = samples
+        settle(writing, lambda: writing.ready and bool(writing.counts))
+        before = cards(writing)["sources_card"]
+        written(writing.draft, REQUEST)
+        writing.samples = False  # letters were read meanwhile; this text is as it was
+        said = cards(writing)
+    name = "Tess's sample letters" if samples else "your letters"
+    card = said["sent_card"].replace("\n", " ")
+    assert card.startswith(f"{name}: 2 stock phrases, 0 facts your request")
+    assert said["strip_line"].startswith("left: 2 stock phrases, 0 facts · ")
+    assert ("your" in before) is not samples
+    assert not any("your letters" in text for text in said.values()) or not samples
+
+
+def test_each_figure_stands_once():
+    """The words of the text, by who wrote them, add up; shares, token counts, times
+    and bytes are in the drawers."""
+    with drafted_at(gated_service()) as writing:
+        variant = writing.variant
+        writing.edit(variant, 0, 0, [("Well, ", "typed")])
+        said = cards(writing)
+    first, *rows = said["numbers_card"].splitlines()
+    counts = [int(row.split()[0]) for row in rows]
+    assert first == f"{sum(counts)} words"
+    assert counts[-1] == 1
+    assert not any(
+        mark in text for text in said.values() for mark in ("%", " ms", "kB")
+    )
+    assert f"{sum(counts)} words, {counts[1]} redrawn" in said["strip_line"]
+
+
+def test_a_source_has_a_subject_a_date_and_a_reason():
+    pier, _visit, jam = SOURCES
+    request = replace(REQUEST, text="Thank Ana for the photograph and the jams.")
+    assert (subject(pier), date(pier)) == ("pier photos", "Aug 2024")
+    same = replace(pier, score_parts={"same_recipient": 0.3})
+    assert reason(same, request) == "same person · photograph"
+    assert reason(jam, request) == "jams"
+    bare = Source(1, "note", 1.0, {"same_kind": 0.1}, "")
+    assert (subject(bare), date(bare)) == ("note", "")
+    assert reason(bare, request) == "emails like it"
+    assert reason(replace(bare, score_parts={}), request) == "one of the latest"
+    assert subject(replace(bare, title="email to Bo, 2026-01-02")) == "email to Bo"
+
+
+def test_the_dot_tells_of_a_dead_server():
+    """Ended while nobody writes, silent in the middle of a text, and back."""
+    fake = gated_service()
+    letter = letter_recording()
+    end = [Settled((Token(1, " alone", "local"),)), Finished("end", Statistics())]
+    fake.recordings = [letter, [*letter[:20], *end], letter]
+    with writing_at(fake) as writing:
+
+        def dot() -> str:
+            return title_line.server(writing).plain
+
+        settle(writing, lambda: writing.ready)
+        assert dot().startswith("● own server")
+        fake.server_ended = lambda: True
+        writing.look_at_checker()
+        assert dot().startswith("✗ the checker has ended")
+        fake.server_ended = lambda: False
+        writing.look_at_checker()
+        for start in ("● own server", "✗ no answer", "● own server"):
+            written(writing.again, REQUEST)
+            assert dot().startswith(start)
+        writing.offline = True
+        assert dot().startswith("○ offline")
+
+
+def test_what_was_told_is_shown_where_it_was_reckoned():
+    """In what left and among the numbers, and nowhere before."""
+    writing = Writing(RecordedService([]), MethodSettings())
+    writing.draft_state.apply(Begun(WriteRequest(Request("x"))))
+    variant = writing.variants[0]
+    variant.apply(Sent(0.0, "http://a", "block", 9, (1,), b""), 1.0)
+    assert "told" not in sent_card(writing, 60).plain
+    assert "told" not in [row[0] for row in rows(writing)]
+    for nats, total in ((2.5, 2.5), (0.5, 3.0)):
+        told = PrivacySpent(nats, 1, total, 2, 2.5, 4.0, 8.0, True, 0)
+        variant.apply(told, 1.0)
+    card = sent_card(writing, 60).plain
+    assert "told of your history: 3.0 nats" in card
+    found = {name: value for name, value, _ in rows(writing)}
+    assert found["told"] == "3.0 of 8 nats"
+
+
+def test_words_that_were_held_back_did_not_leave():
+    """The card and the drawer say how many, and a new draft begins with none."""
+    writing = Writing(RecordedService([]), MethodSettings())
+    writing.draft_state.apply(Begun(WriteRequest(Request("x"))))
+    variant = writing.variants[0]
+    for event in held_letter():
+        writing.happened(variant, event)
+
+    assert variant.runs()[3:] == [(" the", "held"), (" cold", "held")]
+    assert "2 words held back from the checker" in sent_card(writing, 60).plain
+    assert "“the cold” stayed here, “...” was sent" in told_of(variant)
+    assert "2 words held back" in strip_line(writing).plain
+    writing.begin_anew()
+    assert sent_card(writing, 60).plain == "nothing was sent yet"
+    assert strip_line(writing).plain.startswith("nothing was sent yet")
+
+
+def test_what_is_held_back_does_not_silence_the_checker():
+    """No verdict comes for it, and none is waited for."""
+    writing = Writing(RecordedService([]), MethodSettings())
+    writing.draft_state.apply(Begun(WriteRequest(Request("x"))))
+    variant = writing.variants[0]
+    for event in held_letter():
+        writing.happened(variant, event)
+    assert not writing.checker_silent
+    alone = Settled((Token(5, " black", "local"),))
+    writing.happened(variant, alone)
+    assert writing.checker_silent
+
+
+def test_a_word_looks_whole_and_no_space_is_underlined(tmp_path):
+    """A refused piece is a word by itself; what is held back is bold, so it shows
+    without colours too."""
+    app = make_app(gated_service(), tmp_path)
+    runs: list[Run] = [
+        *(("heaven", "replaced"), ("ly", "kept"), (".", "kept"), (" wo", "kept")),
+        *(("rked", "refused"), (" di", "waiting"), ("dn't", "kept"), (" x y", "held")),
+    ]
+
+    async def steps(pilot):
+        editor = app.page.editor
+        editor._rewrite(runs)
+        line = editor.get_line(0)
+        looks = {line.plain[one.start : one.end]: one.style for one in line.spans}
+        assert list(looks) == ["heavenly", "rked", "didn't", "x", "y"]
+        assert looks["heavenly"].underline
+        assert looks["rked"].strike
+        assert looks["x"].bold
+
+    play(app, steps)
+
+
+def test_each_message_says_its_bytes_in_words():
+    """The request with a letter that two of its tokens make, opened anew with a text;
+    blocks by the opening before them; what nobody told words of, as a number."""
+    pieces = {1: b"user\nThank Am", 2: b"\xc3", 3: b"\xa9lie.", 4: b"", 5: b" Dear"}
+    told = []
+    EventEmitter(told.append, pieces.__getitem__).posed([1, 2, 3, 4])
+    terms = MethodSettings(draft_length=4).terms()
+    frames, lost = role_of(terms).frames, tuple(range(90, 99))
+
+    def opening(*text):
+        said = OpenSession((1, 2, 3, 4), text, "fake", terms)
+        body = json.dumps(open_to_json(said)).encode()
+        return Sent(1.0, "http://a:1", "open", 500, text, body.ljust(400))
+
+    def block(settled, drafted):
+        said = DraftBlock(0, 0, 0, digest(()), settled, drafted)
+        body = frames.encode_block(said)
+        return Sent(2.0, "http://a:1", "block", 99, (*settled, *drafted), body)
+
+    traffic = Traffic()
+    for event in (
+        *told,
+        *(Drafted(5, " Dear"), Drafted(6, " Ana")),
+        *(opening(), block((), (5, 6)), block((5,), lost[:3]), opening(5)),
+        Sent(3.0, "http://a:1", "close", 90, (), b""),
+        Sent(3.0, "http://a:1", "open", 90, (), b'{"prompt_ids": [1, 2]}'),
+        Sent(3.0, "http://a:1", "block", 90, (5, 6), b"\xff"),
+    ):
+        traffic.apply(event)
+    request = {"your request": "user\nThank Amélie."}
+    unknown = "(3 pieces, whose words nothing here tells)"
+    assert [said_by(traffic, number) for number in range(len(traffic.sent))] == [
+        request,
+        {"drafted": " Dear Ana"},
+        {"settled before": " Dear", "drafted": unknown},
+        request | {"the text so far": " Dear"},
+        {},
+        {},
+        {"in words": " Dear Ana"},
+    ]
+
+
+def played(events, now=0.0):
+    variant = Variant(WriteRequest(REQUEST))
+    for event in events:
+        variant.apply(event, now)
+    return variant
+
+
+def test_words_are_shown_as_they_come():
+    """Drafted words wait; a refused one is struck for a moment before what replaced it,
+    with all its pieces, and one in the place of the last; a token that was not drafted
+    voids what waits. No line break that waits is shown: it would move the page."""
+    variant = played([Drafted(0, "I"), Drafted(1, " fly"), Drafted(2, " a kite")])
+    assert variant.shown(0.0)[1:] == [(" fly", "waiting"), (" a kite", "waiting")]
+    variant.apply(Verified(3, 1, (" fly", " a kite"), 0.1), 0.0)
+    variant.apply(
+        Settled((Token(0, "I", "accepted"), Token(9, " walk", "recovered"))), 0
+    )
+    variant.apply(Drafted(5, " home"), 0.0)
+    struck = [("I", "kept"), (" fly", "refused"), (" walk", "replaced")]
+    assert variant.shown(0.1) == [*struck, (" home", "waiting")]
+    assert (" fly", "refused") not in variant.shown(STRUCK_SECONDS + 0.1)
+    variant.apply(Settled((Token(7, " on", "recovered"),)), 0.0)
+    assert variant.shown(1.0)[2:] == [(" on", "replaced")]
+
+    variant = played([Drafted(1, "One"), Drafted(2, ".\n\n"), Drafted(3, "Two")])
+    assert variant.shown(0.0) == [("One", "waiting"), (".", "waiting")]
+    variant.apply(Verified(3, 1, (".\n\n", "Two"), 0.1), 0.0)
+    assert variant.shown(0.0) == [("One", "waiting"), (".", "refused")]
+    variant.apply(Settled((Token(1, "One", "accepted"),)), 0.0)
+    for word in (" wor", "ked", " well"):
+        variant.apply(Drafted(4, word), 0.0)
+    variant.apply(Verified(3, 0, (" wor", "ked", " well"), 0.1), 0.0)
+    variant.apply(Verified(1, 0, ("\n",), 0.1), 0.0)
+    assert variant.shown(0.0) == [("One", "kept"), (" worked", "refused")]
+
+
+def test_after_a_stop_nothing_is_added():
+    variant = played(letter_recording()[:13])
+    text = variant.text
+
+    variant.stop(1.0)
+    variant.apply(Drafted(1, " more"), 1.0)
+    variant.apply(Settled((Token(1, " more", "accepted"),)), 1.0)
+    variant.apply(Finished("stopped", Statistics()), 1.1)
+
+    assert variant.text == "".join(words for words, _ in variant.shown(1.0)) == text
+
+
+def test_numbers_are_those_of_the_recording():
+    with drafted_at(gated_service()) as writing:
+        found = {name: value for name, value, _ in rows(writing)}
+    assert (found["drafted"], found["kept"], found["redrawn"]) == ("56", "91.1%", "2")
+    assert (found["round trip"], found["speed"]) == ("38 ms", "23.0 tokens/s")
+
+
+def test_words_count_as_they_look():
+    runs = [("It's a", "kept"), ("bc de", "typed"), (" f", "replaced")]
+
+    assert count_words(runs) == {"kept": 1, "replaced": 1, "typed": 2, "pasted": 0}

@@ -191,6 +191,21 @@ def writing_at(fake, settings=None, **options):
     assert fake.closed
 
 
+def written(act, *arguments):
+    """Do something that is written, and wait for its end; what it returned."""
+    made, writing = act(*arguments), act.__self__
+    settle(writing, lambda: not writing.service_busy)
+    return made
+
+
+@contextmanager
+def drafted_at(fake, *rest, **options):
+    """A sitting with `fake` in which the first draft is written."""
+    with writing_at(fake, *rest, **options) as writing:
+        written(writing.draft, REQUEST)
+        yield writing
+
+
 async def until_drafted_twice(pilot):
     """Two versions, the second on screen."""
     app = pilot.app
