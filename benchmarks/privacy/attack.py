@@ -49,7 +49,7 @@ from decoding_core.sampling import (
 )
 from decoding_core.verifier import VerifierRole, read_text, role_of
 from edge_app.privacy.ledger import Entry
-from edge_app.privacy.reading import SentMessage, decoded
+from edge_app.privacy.reading import Sending, decoded
 from edge_app.retrieval.context import LONGEST_CONTEXT
 from models.running.interface import Model
 from models.running.loading import load_model
@@ -95,7 +95,7 @@ def seen_in(entries: Iterable[Entry]) -> Seen:
     return seen_of(decoded(entries))
 
 
-def seen_of(messages: Iterable[SentMessage]) -> Seen:
+def seen_of(messages: Iterable[Sending]) -> Seen:
     """The same from decoded messages."""
     opening: OpenSession | None = None
     found = _Departures()

@@ -155,7 +155,7 @@ def _redact_ledger(texts: Sequence[str], *, everything: bool) -> None:
     from edge_app.privacy.reading import RUN, quoting, runs_of, sendings
 
     found = sendings(path, store_path())
-    said = [one for one in found if one.message.says is not None]
+    said = [one for one in found if one.says is not None]
     if not said:
         return
     if everything:

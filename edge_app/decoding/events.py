@@ -16,6 +16,7 @@ import time
 import typing
 from collections import Counter
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass, replace
 from functools import cache
 from itertools import zip_longest
@@ -335,9 +336,7 @@ class ThoughtRemover:
 
     def fork(self) -> ThoughtRemover:
         """One in the same state, for a text that may yet change."""
-        copy = ThoughtRemover()
-        copy._held, copy._end, copy._state = self._held, self._end, self._state
-        return copy
+        return copy(self)
 
 
 class TextDecoder:
@@ -364,10 +363,10 @@ class TextDecoder:
 
     def fork(self) -> TextDecoder:
         """A decoder in the same state, for tokens that may yet be refused."""
-        copy = TextDecoder(self._piece, blank=self._blank)
-        copy._decoder.setstate(self._decoder.getstate())
-        copy._thoughts = self._thoughts.fork()
-        return copy
+        other = TextDecoder(self._piece, blank=self._blank)
+        other._decoder.setstate(self._decoder.getstate())
+        other._thoughts = self._thoughts.fork()
+        return other
 
 
 class EventEmitter:
@@ -497,9 +496,8 @@ class Tally:
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         self._clock = clock
         self._started = clock()
+        self._counts: Counter[str] = Counter()
         self._origins: Counter[str] = Counter()
-        self._drafted = self._accepted = self._up = self._down = 0
-        self._in_vain = self._held_back = 0
         self._round_trips: list[float] = []
         self._bound: float | None = None
 
@@ -509,45 +507,38 @@ class Tally:
             case Settled(tokens=tokens):
                 self._origins.update(token.origin for token in tokens)
             case Verified():
-                self._drafted += event.drafted
-                self._accepted += event.accepted
-                self._in_vain += event.in_vain
+                self._counts["drafted"] += event.drafted
+                self._counts["kept"] += event.accepted
+                self._counts["in_vain"] += event.in_vain
                 self._round_trips.append(event.seconds)
                 if event.truncation_bound is not None:
                     self._bound = max(event.truncation_bound, self._bound or 0.0)
             case HeldBack():
-                self._held_back += 1
+                self._counts["held_back"] += 1
             case Sent(size=size):
-                self._up += size
+                self._counts["bytes_up"] += size
             case Received(size=size):
-                self._down += size
+                self._counts["bytes_down"] += size
             case _:
                 pass
 
     def statistics(self) -> Statistics:
         """The numbers so far."""
-        seconds = self._clock() - self._started
-        count = self._origins.total()
-        trips = self._round_trips
-        rate = round(self._accepted / self._drafted, 4) if self._drafted else None
+        seconds, counts = self._clock() - self._started, self._counts
+        drafted, trips = counts["drafted"], self._round_trips
+        measured = trips and counts["bytes_up"]
+        pace = self._origins.total() / seconds if seconds > 0 else 0.0
+        counted = ("drafted", "in_vain", "held_back", "bytes_up", "bytes_down")
+        origins = ("accepted", "recovered", "bonus", "local")
         return Statistics(
-            drafted=self._drafted,
-            accepted=self._origins["accepted"],
-            recovered=self._origins["recovered"],
-            bonus=self._origins["bonus"],
-            local=self._origins["local"],
+            **{name: counts[name] for name in counted},
+            **{name: self._origins[name] for name in origins},
             rounds=len(trips),
-            bytes_up=self._up,
-            bytes_down=self._down,
             seconds=round(seconds, 4),
-            tokens_per_second=round(count / seconds, 2) if seconds > 0 else 0.0,
-            acceptance_rate=rate,
-            round_trip_ms=round(1000 * median(trips), 3)
-            if trips and self._up
-            else None,
+            tokens_per_second=round(pace, 2),
+            acceptance_rate=round(counts["kept"] / drafted, 4) if drafted else None,
+            round_trip_ms=round(1000 * median(trips), 3) if measured else None,
             truncation_bound=self._bound,
-            in_vain=self._in_vain,
-            held_back=self._held_back,
         )
 
 

@@ -22,26 +22,37 @@ from decoding_core.verifier import common_prefix, role_of
 from decoding_core.wire_json import open_from_json
 from edge_app.decoding.events import Emit, Event, Quoted, Sent
 from edge_app.privacy.guard.words import words_of
-from edge_app.privacy.ledger import Body, Entry, entry_of, read_lines
+from edge_app.privacy.ledger import Entry, entry_of, read_lines
 from models.prompts import Request, with_article
 
 if TYPE_CHECKING:  # the index loads the store
     from edge_app.privacy.guard.history import PrivateIndex
 
 
-@dataclass(frozen=True, slots=True)
-class SentMessage:
-    """One sending and what it says."""
+Detokenize = Callable[[Sequence[int]], str]
+
+
+@dataclass(slots=True)
+class Sending:
+    """One sending, what it says, and what other lines of the ledger say of it."""
 
     entry: Entry
     says: OpenSession | DraftBlock | None = None  # None: unreadable
     padding: int = 0  # bytes at the end of the message that say nothing
+    vocabulary_id: str = ""  # of the text that it belongs to
+    drafted: int | None = None  # tokens its verdict was about; None: unknown
+    kept: int | None = None  # how many of them stayed
+    void: bool = False  # whether it stood behind a refused token, and was not verified
+    stand_ins: list[tuple[str, str]] = field(default_factory=list)
+    """Kinds of words that were held back before it, and what was sent for them."""
+    nats: float | None = None  # what its tokens told of the history
 
 
-def decoded(entries: Iterable[Entry]) -> Iterator[SentMessage]:
+def decoded(entries: Iterable[Entry]) -> Iterator[Sending]:
     """Each sending with its message, read by the terms of the opening before it; None
     if it cannot be read."""
     frames: FrameFormat | None = None
+    vocabulary = ""
     for entry in entries:
         said: OpenSession | DraftBlock | None = None
         padding, payload = 0, entry.payload
@@ -50,6 +61,7 @@ def decoded(entries: Iterable[Entry]) -> Iterator[SentMessage]:
                 frames = None
                 said = open_from_json(json.loads(payload))
                 frames = role_of(said.terms).frames
+                vocabulary = said.vocabulary_id
                 padding = len(payload) - len(payload.rstrip(b" "))
             elif entry.what == "block" and frames is not None:
                 said = frames.decode_block(payload)
@@ -57,13 +69,13 @@ def decoded(entries: Iterable[Entry]) -> Iterator[SentMessage]:
                 padding = 4 * (frames.draft_limit + SETTLED_LIMIT - used)
         except (DecodingError, ValueError, KeyError, TypeError, RecursionError):
             said = None
-        yield SentMessage(entry, said, padding)
+        yield Sending(entry, said, padding, vocabulary)
 
 
-def by_text(messages: Iterable[SentMessage]) -> Iterator[list[SentMessage]]:
+def by_text(messages: Iterable[Sending]) -> Iterator[list[Sending]]:
     """The messages of one text after the other. An opening with a text belongs to the
     text before it, which went on after a loss."""
-    found: list[SentMessage] = []
+    found: list[Sending] = []
     for message in messages:
         opens = message.entry.what == "open"
         goes_on = isinstance(message.says, OpenSession) and message.says.text_ids
@@ -76,61 +88,21 @@ def by_text(messages: Iterable[SentMessage]) -> Iterator[list[SentMessage]]:
         yield found
 
 
-Detokenize = Callable[[Sequence[int]], str]
-
-
-@dataclass(slots=True)
-class Sending:
-    """One sending, and all that the ledger tells of it."""
-
-    message: SentMessage
-    vocabulary_id: str = ""  # of the text that it belongs to
-    drafted: int | None = None  # tokens its verdict was about; None: unknown
-    kept: int | None = None  # how many of them stayed
-    void: bool = False  # whether it stood behind a refused token, and was not verified
-    stand_ins: list[tuple[str, str]] = field(default_factory=list)
-    """Kinds of words that were held back before it, and what was sent for them."""
-    nats: float | None = None  # what its tokens told of the history
-
-    @property
-    def entry(self) -> Entry:
-        """The line of the ledger."""
-        return self.message.entry
-
-
 def sendings(path: Path, store: Path | None = None) -> list[Sending]:
-    """All sendings of a ledger, oldest first; raises as `read_ledger` does."""
-    tellings: list[tuple[int, Body]] = []
-    entries: list[Entry] = []
-    for number, body in read_lines(path, store):
-        entry = entry_of(body, number)
-        if entry is not None:
-            entries.append(entry)
-        else:
-            tellings.append((len(entries), body))
-    found = [Sending(message) for message in decoded(entries)]
-    vocabulary = ""
-    for sending in found:
-        if isinstance(sending.message.says, OpenSession):
-            vocabulary = sending.message.says.vocabulary_id
-        sending.vocabulary_id = vocabulary
-    _tell(found, tellings)
-    return found
-
-
-def _tell(found: Sequence[Sending], tellings: Iterable[tuple[int, Body]]) -> None:
-    """Note what other lines say of the sendings before them: verdicts in the order of
-    blocks, a refusal voids those that are out."""
+    """All sendings of a ledger, oldest first, with verdicts in the order of blocks: a
+    refusal voids those that are out. Raises as `read_ledger`."""
+    lines = [(entry_of(body, at), body) for at, body in read_lines(path, store)]
+    found = list(decoded(entry for entry, _ in lines if entry is not None))
     waiting: deque[Sending] = deque()
     done = 0
-    for before, body in tellings:
-        for sending in found[done:before]:
-            if sending.entry.what == "open":
-                waiting.clear()
-            elif sending.entry.what == "block":
-                waiting.append(sending)
-        done = before
+    for entry, body in lines:
         match body:
+            case _ if entry is not None:
+                if entry.what == "open":
+                    waiting.clear()
+                elif entry.what == "block":
+                    waiting.append(found[done])
+                done += 1
             case {"event": "Verified", "drafted": int(drafted), "accepted": int(kept)}:
                 if waiting:
                     verified = waiting.popleft()
@@ -140,21 +112,18 @@ def _tell(found: Sequence[Sending], tellings: Iterable[tuple[int, Body]]) -> Non
                         sending.void = True
                     waiting.clear()
             case {"event": "HeldBack", "kind": str(kind), "stand_in": str(words)}:
-                if before < len(found):
-                    found[before].stand_ins.append((kind, words))
-            case {"event": "PrivacySpent", "nats": int() | float() as nats}:
-                if before:
-                    last = found[before - 1]
-                    last.nats = (last.nats or 0.0) + float(nats)
-            case _:
-                pass
+                if done < len(found):
+                    found[done].stand_ins.append((kind, words))
+            case {"event": "PrivacySpent", "nats": int() | float() as nats} if done:
+                found[done - 1].nats = (found[done - 1].nats or 0.0) + float(nats)
+    return found
 
 
 def in_words(sending: Sending, detokenize: Detokenize) -> dict[str, str]:
     """What a sending said, part by part, in order; empty if it cannot be read."""
     if sending.entry.redacted:
         return {"redacted": "what it said was taken out of this ledger"}
-    match sending.message.says:
+    match sending.says:
         case OpenSession() as said:
             found = {"request": detokenize(said.prompt_ids)}
             if said.text_ids:
@@ -171,8 +140,8 @@ def in_words(sending: Sending, detokenize: Detokenize) -> dict[str, str]:
         found[f"stands for {with_article(kind)}"] = words
     if (verdict := _verdict(sending)) is not None:
         found["verdict"] = verdict
-    if sending.message.padding and isinstance(sending.message.says, OpenSession):
-        found["padding"] = f"{sending.message.padding:,} bytes that say nothing"
+    if sending.padding and isinstance(sending.says, OpenSession):
+        found["padding"] = f"{sending.padding:,} bytes that say nothing"
     return found
 
 
@@ -181,7 +150,7 @@ def plain(sending: Sending, detokenize: Detokenize | None) -> dict[str, Any]:
     said = in_words(sending, detokenize) if detokenize else {}
     return {
         "redacted": sending.entry.redacted,
-        "padding": sending.message.padding,
+        "padding": sending.padding,
         "words": said,
         "drafted": sending.drafted,
         "kept": sending.kept,
@@ -412,9 +381,8 @@ def quoting(
 ) -> set[int]:
     """The lines of the ledger whose messages hold a part of such a run, which their own
     request does not say."""
-    lines = {id(one.message): one.entry.line for one in sendings}
     found: set[int] = set()
-    for messages in by_text([one.message for one in sendings]):
+    for messages in by_text(sendings):
         request = messages[0].says
         known: set[Run] = set()
         if isinstance(request, OpenSession):
@@ -424,7 +392,7 @@ def quoting(
         for message in messages:
             if message.says is None:
                 continue
-            line = lines[id(message)]
+            line = message.entry.line
             start = text.read(message.says)
             again = isinstance(message.says, OpenSession)  # it holds the whole text
             brought = [one | {line} if again else one for one in brought[:start]]
