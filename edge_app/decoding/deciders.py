@@ -15,7 +15,7 @@ Source of the device's rejection: Leviathan et al. 2023 (arXiv 2211.17192).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from math import exp
 from typing import ClassVar
 
@@ -42,14 +42,6 @@ NEXT_BEST = 3  # how many alternatives a `Weighed` event lists per token
 
 Outcomes = Callable[[Floats, Probabilities, Candidates, int], Floats]
 """Probabilities (1 + K,) of what becomes of a draft, as in `decoding_core.residual`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """Drafted tokens and the specialist's logits; those never leave the device."""
-
-    token_ids: list[int] = field(default_factory=list)  # (G,)
-    logits: list[Floats] = field(default_factory=list)  # G times (V,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,10 +220,6 @@ class Drafter:
             choices.append(Choice(one, "", own, base, generalist))
         return Place(tuple(choices), refused is not None)
 
-    def draft(self, length: int) -> Draft:
-        """The first `length` drafted tokens."""
-        return Draft(self.token_ids[:length], self.logits[:length])
-
     def cut(self, length: int) -> None:
         """Forget all that is drafted but the first `length` tokens."""
         if length < len(self.token_ids):
@@ -279,7 +267,7 @@ class Decider:
         return verdict.rows[at] if 0 <= at < len(verdict.rows) else None
 
     def decide(
-        self, draft: Draft, verdict: Verdict | None, text_ids: list[int], most: int
+        self, length: int, verdict: Verdict | None, text_ids: list[int], most: int
     ) -> Decision:
         """What becomes of a draft after the text, which ends after `most` tokens."""
         raise NotImplementedError
@@ -291,11 +279,11 @@ class NobodyDecides(Decider):
     origin: ClassVar[Origin] = "local"
 
     def decide(
-        self, draft: Draft, verdict: Verdict | None, text_ids: list[int], most: int
+        self, length: int, verdict: Verdict | None, text_ids: list[int], most: int
     ) -> Decision:
         """The whole draft stays, and nothing is drawn after it."""
         del verdict, text_ids, most
-        return Decision(len(draft.token_ids))
+        return Decision(length)
 
 
 class ComparingDecider(Decider):
@@ -316,7 +304,7 @@ class ComparingDecider(Decider):
         self._bound: float | None = None
 
     def decide(
-        self, draft: Draft, verdict: Verdict | None, text_ids: list[int], most: int
+        self, length: int, verdict: Verdict | None, text_ids: list[int], most: int
     ) -> Decision:
         """As above; raises MessageError for a verdict with unknown tokens."""
         assert verdict is not None
@@ -324,7 +312,7 @@ class ComparingDecider(Decider):
         if verdict.rows:
             # Before anything is looked up by the server's ids. If no specialist takes
             # part, the vocabulary refuses the token that is drawn.
-            own = draft.logits[0] if draft.logits else self._specialist(0)
+            own = self._drafter.logits[0] if length else self._specialist(0)
             if own is not None:
                 for row in verdict.rows:
                     row.check(len(own))
@@ -334,20 +322,20 @@ class ComparingDecider(Decider):
             )
             verdict = replace(verdict, rows=rows)
         try:
-            decision = self._decide(draft, verdict, most)
+            decision = self._decide(length, verdict, most)
             token, never = decision.redrawn, self._drafter.never_at
             if token is not None and token in never(text_ids, decision.kept):
                 # The server proposes nothing else: then the draft stays.
-                kept = min(decision.kept + 1, len(draft.token_ids))
+                kept = min(decision.kept + 1, length)
                 return Decision(kept, truncation_bound=decision.truncation_bound)
             return decision
         except ContextFullError:
             # Only what follows a full block is still to be read: it stays without.
-            if not draft.token_ids:
+            if not length:
                 raise
-            return Decision(len(draft.token_ids), truncation_bound=self._bound)
+            return Decision(length, truncation_bound=self._bound)
 
-    def _decide(self, draft: Draft, verdict: Verdict, most: int) -> Decision:
+    def _decide(self, length: int, verdict: Verdict, most: int) -> Decision:
         """What becomes of a draft that is compared with a verdict."""
         raise NotImplementedError
 
@@ -379,13 +367,13 @@ class ServerDecides(ComparingDecider):
         """The server gives a row behind what stays alone."""
         return verdict.accepted
 
-    def _decide(self, draft: Draft, verdict: Verdict, most: int) -> Decision:
-        kept, drafted = verdict.accepted, len(draft.token_ids)
-        places = min(kept + 1, drafted)
+    def _decide(self, length: int, verdict: Verdict, most: int) -> Decision:
+        kept = verdict.accepted
+        places = min(kept + 1, length)
         self.threshold.learn(len(self._text), verdict.ratio_sum, places)
         if kept >= most or not verdict.rows:  # without a row, the next draft goes on
             return Decision(kept)
-        row, refused = verdict.rows[0], kept < drafted
+        row, refused = verdict.rows[0], kept < length
         if kept and not refused:
             own = self._specialist(kept)
             if own is not None and self._method.bonus_waits(likeliest(own), row):
@@ -396,7 +384,7 @@ class ServerDecides(ComparingDecider):
             pick(self._compared(row, kept), row),
             without,
             row,
-            [*self._text, *draft.token_ids[:kept]],
+            [*self._text, *self._drafter.token_ids[:kept]],
         )
         origin: Origin = "recovered" if refused else "bonus"
         return Decision(kept, int(row.token_ids[index]), origin, self._bound)
@@ -407,44 +395,44 @@ class DeviceDecides(ComparingDecider):
     positive part of T - S. If both share their noise, it draws from T with the noise of
     the draft, and keeps the draft while the two agree."""
 
-    def _decide(self, draft: Draft, verdict: Verdict, most: int) -> Decision:
-        if len(verdict.rows) != len(draft.token_ids):
+    def _decide(self, length: int, verdict: Verdict, most: int) -> Decision:
+        if len(verdict.rows) != length:
             raise MessageError("the verdict holds too few rows")
         for kept, row in enumerate(verdict.rows[:most]):
-            index = self._judged(draft, row, kept)
+            index = self._judged(row, kept)
             if index is not None:
                 token = int(row.token_ids[index])
                 return Decision(kept, token, "recovered", self._bound)
-        return Decision(min(most, len(draft.token_ids)), truncation_bound=self._bound)
+        return Decision(min(most, length), truncation_bound=self._bound)
 
-    def _judged(self, draft: Draft, row: Candidates, kept: int) -> int | None:
+    def _judged(self, row: Candidates, kept: int) -> int | None:
         """Place in the row of the token that replaces a drafted one; None: it stays."""
         target = self._method.target(self._compared(row, kept), row)
         couples = self._method.shares_noise
         judged = Judged(
-            draft.token_ids[kept],
+            self._drafter.token_ids[kept],
             row,
             target,
             lambda: (
                 self._method.target(row.base, row) if self._reads_specialist else target
             ),
-            draft.logits[kept],
+            self._drafter.logits[kept],
             residual.coupling_outcomes if couples else residual.rejection_outcomes,
-            lambda: self._refusal(target, draft, row, kept),
+            lambda: self._refusal(target, row, kept),
         )
-        return self._draws.decide(judged, [*self._text, *draft.token_ids[:kept]])
+        return self._draws.decide(
+            judged, [*self._text, *self._drafter.token_ids[:kept]]
+        )
 
-    def _refusal(
-        self, target: Floats, draft: Draft, row: Candidates, kept: int
-    ) -> int | None:
-        position, token = len(self._text) + kept, draft.token_ids[kept]
+    def _refusal(self, target: Floats, row: Candidates, kept: int) -> int | None:
+        position, token = len(self._text) + kept, self._drafter.token_ids[kept]
         if self._method.shares_noise:
             with np.errstate(divide="ignore"):
                 logprobs = np.log(target)
             index = self._draw.coupled(logprobs, position, row.token_ids)
             return None if row.token_ids[index] == token else index
         wanted = self._draw.distribution(target)
-        drawn_from = self._draw.distribution_of(draft.logits[kept])
+        drawn_from = self._draw.distribution_of(self._drafter.logits[kept])
         stays = residual.keep_probability(wanted, drawn_from, row, token)
         if self._draw.noise.keeps(stays, position):
             return None

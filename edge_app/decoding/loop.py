@@ -194,17 +194,18 @@ class DecodeLoop:
         began = time.perf_counter()
         decider = self._alone if verdict is None else self._decider
 
-        draft, room = drafter.draft(block.length), self._max_tokens - len(text.own)
-        ends = (i for i, token in enumerate(draft.token_ids) if token in self._end_ids)
+        draft = drafter.token_ids[: block.length]
+        room = self._max_tokens - len(text.own)
+        ends = (i for i, token in enumerate(draft) if token in self._end_ids)
         most = min(room, next(ends, room) + 1)
-        decision = decider.decide(draft, verdict, text.own, most)
-        kept = draft.token_ids[: decision.kept]
+        decision = decider.decide(block.length, verdict, text.own, most)
+        kept = draft[: decision.kept]
         redrawn = () if decision.redrawn is None else (decision.redrawn,)
         refused = len(kept) < block.length
         if verdict is not None and isinstance(block, _Sent):
             self._learn(block, verdict, len(kept), decision.truncation_bound, began)
         if self._emitter.weighs:
-            gone = draft.token_ids[len(kept)] if refused else None
+            gone = draft[len(kept)] if refused else None
             stays = (*kept, *redrawn)
             rows = [decider.row_at(verdict, at) for at in range(len(stays))]
             self._emitter.weighed(drafter.weighed(stays, rows, gone))
