@@ -61,8 +61,7 @@ class PrivacyLimits:
     text: float | None = None  # by what leaves for one text
     day: float | None = None  # by what leaves for one server on one day
     mixture: float | None = None
-    """By one draw where nothing of the limits is left, and where there is none; None: 0
-    where there is a limit."""
+    """By one draw without a limit, or once it is spent; None: 0 with a limit."""
 
     def __post_init__(self) -> None:
         named = ("budget", self.text), ("budget of a day", self.day)
@@ -94,11 +93,11 @@ class PrivacyLimits:
 
 
 class PublicText:
-    """Tells how the verifier reads a text, by what the gate says of each stretch. The
-    end, where that is not clear yet, is read as it is; so is all without a gate.
+    """How the verifier reads a text, by what the gate says of each stretch. The end, if
+    that is not clear yet, is read as it is; so is all without a gate.
 
-    What has left stays as it left, also where the tokens behind it are drawn anew and
-    the gate would hold it back now.
+    What has left stays as it left, though the gate would hold it back now, with other
+    tokens behind it.
     """
 
     def __init__(self, gate: Gate | None = None, most: int | None = None) -> None:
@@ -114,31 +113,28 @@ class PublicText:
     def __call__(self, text_ids: Sequence[int]) -> list[int]:
         """Token ids as the verifier reads them."""
         self._look(text_ids)
-        end = self._read[-1][0] if self._read else 0
-        public = [token for _, read, _ in self._read for token in read]
-        return public + list(text_ids[end:])
+        return self.first(len(text_ids))
 
     def first(self, length: int) -> list[int]:
-        """How the verifier reads the first tokens of the text that was told last."""
-        begin, public = 0, list[int]()
-        for end, read, held in self._read:
-            if end > length:
-                if not held:
-                    public += read[: length - begin]
-                    begin = length
-                break
-            public += read
-            begin = end
-        return public + self._own[begin:length]
+        """How the verifier reads the first tokens of the text that was given last."""
+        return [token for token, _ in self._tokens(length)]
 
     def places(self, text_ids: Sequence[int]) -> list[int | None]:
         """For each public token its place in the text; None: a stand-in."""
         self._look(text_ids)
-        begin, places = 0, list[int | None]()
+        return [place for _, place in self._tokens(len(text_ids))]
+
+    def _tokens(self, length: int) -> Iterator[tuple[int, int | None]]:
+        """The public tokens for the first `length` of the text, and their places."""
+        begin = 0
         for end, read, held in self._read:
-            places += [None] * len(read) if held else range(begin, end)
+            if end > length:
+                break
+            for at, token in enumerate(read, begin):
+                yield token, None if held else at
             begin = end
-        return [*places, *range(begin, len(text_ids))]
+        for at in range(begin, length):
+            yield self._own[at], at
 
     def has_left(self, length: int) -> None:
         """The verifier has so many tokens of what was told last."""
