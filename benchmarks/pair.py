@@ -23,7 +23,7 @@ from edge_app.decoding.events import (
     Tally,
     emit_to,
 )
-from edge_app.decoding.loop import decode_loop
+from edge_app.decoding.loop import DecodeLoop
 from edge_app.decoding.on_device import verifier_of
 from edge_app.decoding.session import Patience, VerifierSession
 from edge_app.evaluation.cases import found_for
@@ -149,7 +149,7 @@ class Pair:
             )
             session.open()
             self._private.rollback(0)
-            loop = decode_loop(
+            loop = DecodeLoop(
                 settings,
                 method,
                 self._private,

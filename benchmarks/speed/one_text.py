@@ -37,7 +37,7 @@ from edge_app.decoding.events import (
     Settled,
     Verified,
 )
-from edge_app.decoding.loop import decode_loop
+from edge_app.decoding.loop import DecodeLoop
 from edge_app.decoding.session import VerifierSession
 from edge_app.retrieval.context import Prompts
 from edge_app.service.text_job import as_read
@@ -120,7 +120,7 @@ class Device:
                 if settings.method != "generalist":
                     readers.submit(read_text, engine, prompts.private_ids[:-1])
                 session.open()
-            loop = decode_loop(
+            loop = DecodeLoop(
                 settings,
                 method,
                 engine,

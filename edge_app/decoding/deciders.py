@@ -4,7 +4,7 @@ The `Drafter` drafts with the specialist; nothing else evaluates the private pro
 `Decider` says how many drafted tokens stay and which token comes after them. There are
 three: the server decides by its verdict; the device decides by itself, by rejection or
 by coupling, from the candidates that the verdict holds; or nobody decides and all is
-kept. `edge_app.decoding.loop.decode_loop` chooses one for a method. What is drawn is
+kept. `edge_app.decoding.loop.DecodeLoop` chooses one for a method. What is drawn is
 drawn by `Draws`, of which a privacy account is one.
 
 G drafted tokens, V vocabulary, K candidates of a row.

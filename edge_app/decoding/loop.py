@@ -1,9 +1,8 @@
 """The loop of one text: draft, send, take the verdict, accept or redraw.
 
 A generator of settled blocks, so that the screen, the command line and the tests are
-callers of one function. `decode_loop` puts its parts together, for the product, the
-benchmarks and the tests alike. The loop knows a session with a verifier, never an
-address.
+callers of one class, in the product, the benchmarks and the tests alike. The loop knows
+a session with a verifier, never an address.
 
 While a block is out, the device drafts on as if all of it stayed, and sends the next,
 up to as many as the window allows. When all stays, the next block is already on its
@@ -33,7 +32,6 @@ from decoding_core.protocols import Engine, Method
 from decoding_core.settings import FIXED_LENGTH, MethodSettings
 from decoding_core.verifier import role_of
 from edge_app.decoding.deciders import (
-    ComparingDecider,
     Decider,
     DeviceDecides,
     Drafter,
@@ -50,66 +48,6 @@ _LOOKAHEAD = 12  # tokens drafted beyond a block, at most, to make its end clear
 _HELD = -1
 
 
-def decode_loop(
-    settings: MethodSettings,
-    method: Method,
-    engine: Engine,
-    private_ids: Sequence[int],
-    session: VerifierSession,
-    emitter: EventEmitter,
-    *,
-    max_tokens: int,
-    end_ids: Collection[int] = (),
-    never: NeverDrawn | None = None,
-    stop: threading.Event | None = None,
-    draws: Draws | None = None,
-    gate: Gate | None = None,
-    given_ids: Sequence[int] = (),
-) -> DecodeLoop:
-    """The loop that writes one text with a method, which `settings` name.
-
-    `engine` is the specialist, which reads the private prompt; the session has been
-    opened with the public one. A text holds nothing that `never` forbids. `draws` is a
-    privacy account; by default none is kept. What leaves passes the gate, if there is
-    one. The text goes on from `given_ids`, which `max_tokens` counts and the gate
-    judges as what was written here.
-    """
-    draws = draws or Draws(settings.draw())
-    draws.shares_noise = method.shares_noise
-    drafter = Drafter(engine, private_ids, draws, never)
-    role = role_of(settings.terms(), method)
-    length = settings.draft_length
-    alone: Decider = NobodyDecides()
-    kinds: dict[str, type[ComparingDecider]] = {
-        "server": ServerDecides,
-        "device": DeviceDecides,
-    }
-    decider = alone
-    if kind := kinds.get(method.decided_by):
-        decider = kind(drafter, method, role, settings.threshold)
-    fixed = role.draws_bonus or not role.draft_limit
-    lengths = DraftLengths(
-        role.draft_limit if fixed else length,
-        1 if fixed else settings.window,
-        role.draft_limit,
-        # A limit counts what drawn tokens tell, not what the ends of blocks do.
-        by_confidence=not draws.binds,
-    )
-    return DecodeLoop(
-        drafter,
-        session,
-        decider,
-        alone,
-        FIXED_LENGTH if length == "auto" else length,
-        lengths,
-        emitter,
-        Passage(gate, emitter, given_ids),
-        max_tokens=max_tokens,
-        end_ids=end_ids,
-        stop=stop or threading.Event(),
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class _Sent:
     """A block that waits for its verdict; times are of `time.perf_counter`."""
@@ -124,36 +62,54 @@ class _Sent:
 
 
 class DecodeLoop:
-    """Writes one text."""
+    """Writes one text with a method, which `settings` name."""
 
     def __init__(
         self,
-        drafter: Drafter,
+        settings: MethodSettings,
+        method: Method,
+        engine: Engine,
+        private_ids: Sequence[int],
         session: VerifierSession,
-        decider: Decider,
-        alone: Decider,
-        length_alone: int,
-        lengths: DraftLengths,
         emitter: EventEmitter,
-        text: Passage,
         *,
         max_tokens: int,
-        end_ids: Collection[int],
-        stop: threading.Event,
+        end_ids: Collection[int] = (),
+        never: NeverDrawn | None = None,
+        stop: threading.Event | None = None,
+        draws: Draws | None = None,
+        gate: Gate | None = None,
+        given_ids: Sequence[int] = (),
     ) -> None:
-        """Prepare to write; while no verifier answers, `alone` decides on blocks of
-        `length_alone` tokens."""
-        self._drafter = drafter
+        """`engine` is the specialist, which reads the private prompt; the session has
+        been opened with the public one. A text holds nothing that `never` forbids.
+        `draws` is a privacy account; by default none is kept. What leaves passes the
+        gate, if there is one. The text goes on from `given_ids`, which `max_tokens`
+        counts and the gate judges as what was written here."""
+        draws = draws or Draws(settings.draw())
+        draws.shares_noise = method.shares_noise
+        self._drafter = Drafter(engine, private_ids, draws, never)
         self._session = session
-        self._decider = decider
-        self._alone = alone
-        self._length_alone = length_alone
-        self._lengths = lengths
         self._emitter = emitter
-        self._text = text
+        self._text = Passage(gate, emitter, given_ids)
         self._max_tokens = max_tokens
         self._end_ids = end_ids
-        self._stop = stop
+        self._stop = stop or threading.Event()
+        role, length = role_of(settings.terms(), method), settings.draft_length
+        self._alone: Decider = NobodyDecides()  # while no verifier answers
+        self._length_alone = FIXED_LENGTH if length == "auto" else length
+        self._decider: Decider = self._alone
+        if method.decided_by != "nobody":
+            kind = ServerDecides if method.decided_by == "server" else DeviceDecides
+            self._decider = kind(self._drafter, method, role, settings.threshold)
+        fixed = role.draws_bonus or not role.draft_limit
+        self._lengths = DraftLengths(
+            role.draft_limit if fixed else length,
+            1 if fixed else settings.window,
+            role.draft_limit,
+            # A limit counts what drawn tokens tell, not what the ends of blocks do.
+            by_confidence=not draws.binds,
+        )
         self._out: deque[_Sent] = deque()
         self._times: list[float] = []  # of the tokens drafted for the next block
         self._full = False  # whether the specialist has no room for another token

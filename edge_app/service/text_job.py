@@ -24,7 +24,7 @@ from edge_app.decoding.events import (
     SourcesFound,
     Token,
 )
-from edge_app.decoding.loop import Gate, decode_loop
+from edge_app.decoding.loop import DecodeLoop, Gate
 from edge_app.decoding.session import Patience, VerifierSession
 from edge_app.retrieval.context import PromptBuilder, Prompts
 from edge_app.service.requests import WriteRequest
@@ -114,7 +114,7 @@ class TextJob:
             generalist = "" if opened is None else opened.generalist
             self.emit(Opened(generalist or "this device alone", not generalist))
 
-            loop = decode_loop(
+            loop = DecodeLoop(
                 settings,
                 self.method,
                 engine,

@@ -13,7 +13,7 @@ from decoding_core.messages import OpenSession
 from decoding_core.methods import build
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import EventEmitter, Notice, Sent, Settled, Verified
-from edge_app.decoding.loop import decode_loop
+from edge_app.decoding.loop import DecodeLoop
 from edge_app.decoding.session import Patience, VerifierSession
 from edge_app.transport.client import CloudVerifier
 from tests.cloud_api.cloud_fakes import (
@@ -46,7 +46,7 @@ class Text:
             stop=self.stop,
         )
         session.open()
-        self.loop = decode_loop(
+        self.loop = DecodeLoop(
             settings,
             build(settings),
             FakeEngine(SPECIALIST),

@@ -10,7 +10,7 @@ from decoding_core.sampling import log_softmax
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier
 from edge_app.decoding.events import EventEmitter
-from edge_app.decoding.loop import decode_loop
+from edge_app.decoding.loop import DecodeLoop
 from tests.exact import cut, farthest
 from tests.fakes import opened_session
 from tests.integration.test_shared_noise import prompts
@@ -128,7 +128,7 @@ def texts(three, method, specialist):
             verifier,
             OpenSession(public, (), specialist.vocabulary_id, settings.terms()),
         )
-        loop = decode_loop(
+        loop = DecodeLoop(
             settings,
             build(settings),
             three[0],

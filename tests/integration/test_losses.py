@@ -26,7 +26,7 @@ from decoding_core.methods import build
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import role_of
 from edge_app.decoding.events import EventEmitter, Notice, Sent, emit_to
-from edge_app.decoding.loop import decode_loop
+from edge_app.decoding.loop import DecodeLoop
 from edge_app.decoding.session import Patience, VerifierSession
 from edge_app.privacy.budget import Account, CountingVerifier, PrivacyLimits
 from edge_app.transport.client import CloudVerifier
@@ -141,7 +141,7 @@ class Text:
         session.open()
         engine = context.sequence()
         engine.rollback(0)
-        loop = decode_loop(
+        loop = DecodeLoop(
             settings,
             build(settings),
             engine,

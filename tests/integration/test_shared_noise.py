@@ -9,7 +9,7 @@ from decoding_core.sampling import log_softmax
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier
 from edge_app.decoding.events import EventEmitter
-from edge_app.decoding.loop import decode_loop
+from edge_app.decoding.loop import DecodeLoop
 from edge_app.transport.client import CloudVerifier
 from models.chat import prompt_ids
 from models.prompts import Excerpt, Request, private_messages, public_messages
@@ -49,7 +49,7 @@ def speculative(settings, specialist, contexts, verifier, tokens):
     engine.rollback(0)
     emitter = EventEmitter(lambda _: None, specialist.vocabulary.piece)
     method = build(settings)
-    loop = decode_loop(
+    loop = DecodeLoop(
         settings, method, engine, private, session, emitter, max_tokens=tokens
     )
     list(loop.blocks())

@@ -12,7 +12,7 @@ from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier, VerifierHere, role_of
 from decoding_core.wire_json import open_to_json
 from edge_app.decoding.events import EventEmitter
-from edge_app.decoding.loop import decode_loop
+from edge_app.decoding.loop import DecodeLoop
 from edge_app.privacy.ledger import Entry
 from tests.fakes import HashEngine, opened_session, verdict_on
 
@@ -68,7 +68,7 @@ def written(favoured, seed, tokens=24, **options):
     small, large = Small(), HashEngine("large", SIZE, memory=1, spread=0.7)
     verifier = Recording(EngineVerifier(large, small), entries)
     request = OpenSession(PUBLIC, (), "fake", settings.terms())
-    loop = decode_loop(
+    loop = DecodeLoop(
         settings,
         method,
         Small(),

@@ -13,7 +13,7 @@ from decoding_core.protocols import Reading
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier
 from edge_app.decoding.events import EventEmitter, Tally
-from edge_app.decoding.loop import decode_loop
+from edge_app.decoding.loop import DecodeLoop
 from tests.fakes import opened_session
 
 PUBLIC, PRIVATE = 5, 9
@@ -44,7 +44,7 @@ def write(order, settings, tokens=60):
     session = opened_session(verifier, request)
     tally = Tally()
     emitter = EventEmitter(tally.add, lambda _: b"")
-    loop = decode_loop(
+    loop = DecodeLoop(
         settings,
         build(settings),
         device,

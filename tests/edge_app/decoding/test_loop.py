@@ -10,7 +10,7 @@ from decoding_core.sampling import log_softmax
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier, role_of
 from edge_app.decoding.events import Drafted, EventEmitter, Settled, Tally, Verified
-from edge_app.decoding.loop import decode_loop
+from edge_app.decoding.loop import DecodeLoop
 from edge_app.decoding.on_device import OfflineVerifier, verifier_of
 from edge_app.decoding.session import Patience, VerifierSession
 from tests.fakes import DyingVerifier, HashEngine, TableEngine, WidthEngine, seeds
@@ -46,7 +46,7 @@ class Writing:
             **{"patience": Patience(pauses=()), "stop": self.stop, **options},
         )
         session.open()
-        self.loop = decode_loop(
+        self.loop = DecodeLoop(
             settings,
             build(settings),
             small,

@@ -29,7 +29,7 @@ from decoding_core.methods import available, build
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier, VerifierHere, role_of
 from edge_app.decoding.events import EventEmitter, Notice, Tally, emit_to
-from edge_app.decoding.loop import decode_loop
+from edge_app.decoding.loop import DecodeLoop
 from edge_app.decoding.on_device import EdgeBaseVerifier
 from edge_app.decoding.session import Patience, VerifierSession
 from edge_app.privacy.budget import Account, CountingVerifier
@@ -95,7 +95,7 @@ class Run:
             clock=lambda: self.now,
         )
         session.open()
-        self.loop = decode_loop(
+        self.loop = DecodeLoop(
             self.settings,
             method,
             small,
