@@ -5,6 +5,7 @@ Both sides are the real ones, over sockets; what reaches an impostor is captured
 
 import json
 import socket
+import socketserver
 import ssl
 import threading
 from contextlib import contextmanager, suppress
@@ -76,32 +77,21 @@ def run(*words):
     return result
 
 
-class Impostor:
+class Impostor(socketserver.ThreadingTCPServer):
     """Listens on a port of its own and keeps all that it is sent, after TLS if it has
     a certificate; it answers each request with this."""
 
     def __init__(self, context=None, answer=EMPTY):
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"https://127.0.0.1:{self._listener.getsockname()[1]}"
-        self.heard = b""
-        self._context, self._answer = context, answer
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
+        super().__init__(("127.0.0.1", 0), None)
+        self.url = f"https://127.0.0.1:{self.server_address[1]}"
+        self.heard, self._context, self._answer = b"", context, answer
 
-    def _run(self):
-        while True:
-            try:
-                raw, _ = self._listener.accept()
-            except OSError:
-                return
-            with raw:
-                raw.settimeout(PATIENCE)
-                try:
-                    self._talk(raw)
-                except OSError:
-                    continue
+    def finish_request(self, raw, _):
+        raw.settimeout(PATIENCE)
+        with suppress(OSError):
+            self.talk(raw)
 
-    def _talk(self, raw):
+    def talk(self, raw):
         if self._context is None:
             self.heard += raw.recv(65536)
             raw.sendall(self._answer)
@@ -111,19 +101,17 @@ class Impostor:
                 self.heard += data
                 line.sendall(self._answer)
 
-    def close(self):
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        self._thread.join(PATIENCE)
-
 
 @contextmanager
-def impostor(*arguments, **options):
-    one = Impostor(*arguments, **options)
-    try:
-        yield one
-    finally:
-        one.close()
+def impostor(context=None, kind=Impostor, **options):
+    with kind(context, **options) as one:
+        thread = threading.Thread(target=one.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield one
+        finally:
+            one.shutdown()
+            thread.join(PATIENCE)
 
 
 def test_a_device_is_paired_and_writes(server, home):
@@ -210,16 +198,15 @@ class Relay(Impostor):
     """Passes on what it is sent to the real server, over TLS of its own to each."""
 
     def __init__(self, context, server):
-        self._server = server
         super().__init__(context)
+        self._to = server.socket.getsockname()[:2]
 
-    def _talk(self, raw):
+    def talk(self, raw):
         blind = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         blind.check_hostname, blind.verify_mode = False, ssl.CERT_NONE
-        address = self._server.socket.getsockname()[:2]
         with (
             self._context.wrap_socket(raw, server_side=True) as device,
-            blind.wrap_socket(socket.create_connection(address, PATIENCE)) as server,
+            blind.wrap_socket(socket.create_connection(self._to, PATIENCE)) as server,
         ):
             device.settimeout(0.02)
             server.settimeout(0.02)
@@ -235,12 +222,11 @@ class Relay(Impostor):
 
 def test_who_stands_between_and_passes_all_on_is_found_out(server, tmp_path):
     invitation = replace(offered(server, "between"), fingerprint="")
-    relay = Relay(tls_in(tmp_path, 1).context, server)
-    try:
-        with pytest.raises(CloudRefusedError, match="does not know this code"):
-            pair(replace(invitation, url=relay.url), lambda _: None)
-    finally:
-        relay.close()
+    with (
+        impostor(tls_in(tmp_path, 1).context, Relay, server=server) as relay,
+        pytest.raises(CloudRefusedError, match="does not know this code"),
+    ):
+        pair(replace(invitation, url=relay.url), lambda _: None)
     assert b"/v1/pair/proof" not in relay.heard
     assert not any(one.name == "between" for one in server.people.devices())
 
