@@ -97,7 +97,7 @@ class KeptAdapter:
     @property
     def usable(self) -> bool:
         """Whether a specialist can wear it."""
-        return (self.folder / ADAPTER_FILE).is_file()
+        return self.weights.is_file()
 
     @property
     def checkpoint(self) -> Path:
@@ -132,19 +132,17 @@ def training_alone(adapter: KeptAdapter) -> Iterator[None]:
     """Lock an adapter's folder; raises InvalidSettingsError if it is locked."""
     made = not adapter.folder.is_dir()
     make_folder(adapter.folder)
+    handle = os.open(adapter.folder, os.O_RDONLY)
     try:
-        handle = os.open(adapter.folder, os.O_RDONLY)
         try:
-            try:
-                lock(handle)
-            except OSError as error:
-                raise InvalidSettingsError(
-                    f"the adapter '{adapter.name}' is being trained by another process"
-                ) from error
-            yield
-        finally:
-            os.close(handle)
+            lock(handle)
+        except OSError as error:
+            raise InvalidSettingsError(
+                f"the adapter '{adapter.name}' is being trained by another process"
+            ) from error
+        yield
     finally:
+        os.close(handle)
         if made:
             with suppress(OSError):  # something was begun
                 adapter.folder.rmdir()

@@ -52,7 +52,7 @@ def test_quick_commands_load_no_screen_and_no_model():
 
 def test_closed_streams_are_no_traceback():
     """Nor is anything else opened in their place."""
-    done = specsteer("specsteer status <&- >&- 2>&-; specsteer sent <&- 2>&-")
+    done = specsteer("specsteer status <&- >&- 2>&-")
     assert (done.stdout, done.stderr, done.returncode) == (b"", b"", 0)
 
 
@@ -81,14 +81,11 @@ def test_it_ends_without_a_traceback(command, stderr, status):
 
 def test_a_terminal_of_another_age():
     """What Latin-1 cannot show becomes a question mark."""
+    home = os.environ["SPECSTEER_HOME"] + "/日本"
     done = specsteer(
-        "specsteer search --sample lighthouse --limit 100 --json >/dev/null && "
-        "specsteer status",
-        PYTHONIOENCODING="latin-1",
-        SPECSTEER_HOME=os.environ["SPECSTEER_HOME"] + "/日本",
+        "specsteer status", PYTHONIOENCODING="latin-1", SPECSTEER_HOME=home
     )
-    assert done.stderr == b""
-    assert b"/??\n" in done.stdout
+    assert (done.stderr, b"/??\n" in done.stdout) == (b"", True)
 
 
 def sentence(result):
@@ -229,7 +226,6 @@ def test_a_store_is_read_though_the_disk_takes_no_byte_more(run, letters):
     """Not even the index of the log, which readers share."""
     told = on_a_full_disk("status", "--json")
     assert json.loads(told.stdout)["store"]["usable"] == 2
-    assert "pier photos" in on_a_full_disk("search", "pier").stdout
     refused = on_a_full_disk("exclude", "1", "--yes")
     assert refused.returncode == 1
     assert len(refused.stderr.splitlines()) == 2  # the text that is meant, the error

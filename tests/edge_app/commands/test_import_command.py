@@ -142,6 +142,14 @@ def test_a_kind_that_cannot_be_imported_does_not_stop_the_others(run, tmp_path):
     assert result.stdout.splitlines()[-1] == "added 1, skipped 0, failed 0"
 
 
+def process(program, *words):
+    """A program in a process group of its own."""
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-c", program, *map(str, words)]
+    options = {"cwd": ROOT, "stdout": pipe, "stderr": pipe, "text": True}
+    return subprocess.Popen(command, start_new_session=True, **options)
+
+
 WATCH = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's "&" ignores it
@@ -169,13 +177,7 @@ def test_a_watched_folder_is_imported_again(tmp_path, kind):
     (folder / "a.jsonl").write_text(LINES)
     (folder / "b.jpg").write_bytes(b"\xff\xd8")
     told = []
-    with subprocess.Popen(
-        [sys.executable, "-c", WATCH, *kind, str(folder)],
-        env=os.environ | {"SPECSTEER_HOME": str(tmp_path / "home")},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as child:
+    with process(WATCH, *kind, folder) as child:
         reader = threading.Thread(target=lambda: told.extend(child.stderr))
         reader.start()
         wait_until(lambda: "added 1" in "".join(told), "the first file")
@@ -229,14 +231,7 @@ def test_ctrl_c_keeps_what_was_imported(run, tmp_path, monkeypatch):
     monkeypatch.setenv("SPECSTEER_HOME", str(tmp_path / "home"))
     box = tmp_path / "sent.mbox"
     box.write_bytes(mailbox(message(number=n) for n in range(300)))
-    with subprocess.Popen(
-        [sys.executable, "-c", HELD, str(box), "--me", ME],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    ) as child:
+    with process(HELD, box, "--me", ME) as child:
         assert child.stdout.readline() == "committed\n"
         os.killpg(child.pid, signal.SIGINT)
         told = child.communicate(timeout=PATIENCE)[1]

@@ -29,6 +29,7 @@ from edge_app.tui.journal import Journal
 from models.folders import state_folder
 from models.prompts import Request
 from personal_store import Store, copies, keys
+from tests.mailboxes import mailbox, message
 
 SECRET = "Zanzibarensis balloon over Quedlinburg, whispered the nightwatchman."
 
@@ -41,13 +42,13 @@ def texts(run, tmp_path):
         ("tess@example.org", "bo@example.org", "Pier", "The pier photos came out."),
         ("ana@example.org", "tess@example.org", "Re", "What a lovely set of photos."),
     ]
-    path = tmp_path / "mails.mbox"
-    path.write_text(
-        "\n".join(
-            f"From a@b Mon Jan  1 00:00:00 2024\nFrom: {sender}\nTo: {to}\n"
-            f"Subject: {subject}\nMessage-ID: <{number}@x.example>\n"
-            f"Date: Mon, 1 Jan 2024 0{number}:00:00 +0000\n\n{body}\n"
-            for number, (sender, to, subject, body) in enumerate(mails)
+    path, day = tmp_path / "mails.mbox", "Mon, 1 Jan 2024 0{}:00:00 +0000"
+    path.write_bytes(
+        mailbox(
+            message(
+                body, sender=by, to=to, subject=subject, number=n, date=day.format(n)
+            )
+            for n, (by, to, subject, body) in enumerate(mails, 1)
         )
     )
     run("import", "mbox", path, "--me", "tess@example.org")
@@ -92,15 +93,12 @@ def test_forget_says_where_a_piece_is_left(run, texts, home):
     assert "store-old-copy.db" in done.stderr
 
 
-def test_trash_and_back(run, texts):
+def test_trash_and_exclude_and_back(run, texts):
     assert "1 put into the trash" in run("trash", "1", "--yes").stdout
     assert held() == []
     assert "Balloon" in run("trash", "--list").stdout
     assert "1 taken out" in run("trash", "--restore", "1", "--yes").stdout
     assert held() == [1]
-
-
-def test_exclude_and_back(run, texts):
     which = "--person", "ana@example.org", "--words", "balloon"
     assert "1 excluded" in run("exclude", *which, "--yes").stdout
     assert held() == []
@@ -292,18 +290,18 @@ def filled(run, letters):
     return run
 
 
-def test_what_lies_beside_an_encrypted_store_is_encrypted_with_it(filled, passphrase):
-    """And is read, written and made plain again with it."""
+def test_what_lies_beside_an_encrypted_store_is_encrypted_with_it(
+    filled, passphrase, monkeypatch
+):
+    """And is read, written and made plain again with it; not with another one."""
     plain = settings_path().read_bytes()
     assert len(holding(WORD)) == 7
     assert filled("store", "encrypt").exit_code == 0
     assert holding(WORD) == []
     add(sent(b"another"))
     write_settings({"method.strength": 1.5})
-    assert [one.payload for one in read_ledger(ledger_path())] == [
-        WORD.encode(),
-        b"another",
-    ]
+    left = [one.payload for one in read_ledger(ledger_path())]
+    assert left == [WORD.encode(), b"another"]
     assert (read_settings().token, read_settings().method.strength) == (WORD, 1.5)
     assert "# mine" in filled("store", "settings").stdout
     assert read_profile(profile_path(store_path())).text == WORD
@@ -316,6 +314,12 @@ def test_what_lies_beside_an_encrypted_store_is_encrypted_with_it(filled, passph
     assert "http://a:1" in filled("sent").stdout
     assert filled("privacy", "allow").stdout == f"{WORD}\n"
     assert holding("another") == holding("strength") == []
+    assert "; encrypted" in filled("status").stdout
+    with monkeypatch.context() as patched:
+        patched.setattr(keys, "_known", {})
+        patched.setenv("SPECSTEER_STORE_KEY", "a wrong passphrase")
+        wrong = filled("search", "pier")
+    assert (wrong.exit_code, "the key does not fit" in wrong.stderr) == (1, True)
     assert filled("store", "decrypt", "--yes").exit_code == 0
     assert len(holding(WORD)) == 7
     assert SpentToday(spent_path(ledger_path()), WORD, DAY).read() == 4.0
