@@ -40,8 +40,7 @@ _MODULES = {
 class OpenGroup(LazyGroup):
     """Our own commands, and those that installed packages add by entry points."""
 
-    entries: str
-    """The group of entry points that are looked up."""
+    entries: str  # the group of entry points that are looked up
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Our names first. A shell that completes gets no name that the gate alters."""

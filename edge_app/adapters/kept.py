@@ -31,8 +31,7 @@ from models.running.settings import ADAPTER_FILE
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _ABOUT, _CHECKPOINT = "adapter.json", "training.pt"
-OFF = "off"
-"""The name that stands for no adapter."""
+OFF = "off"  # the name that stands for no adapter
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,27 +49,19 @@ class Score:
 class AdapterRecord:
     """The record of an adapter, kept beside its weights."""
 
-    created: str
-    """When its training began, in ISO 8601, UTC."""
-    specialist: str
-    """Name of the model it was trained on."""
-    store: str
-    """Name of the store's file."""
-    reads: str
-    """Which prompts stood before the texts: `request`, `passages` or `both`."""
+    created: str  # when its training began, in ISO 8601, UTC
+    specialist: str  # name of the model it was trained on
+    store: str  # name of the store's file
+    reads: str  # which prompts stood before the texts: `request`, `passages` or `both`
     recipe: Mapping[str, Any]
-    key: str
-    """Of the hashes, in hexadecimal."""
+    key: str  # of the hashes, in hexadecimal
     texts: Mapping[int, str]
     """The hash of each text it was trained on, by its number in the store."""
-    forgotten: int = 0
-    """How many of its texts were forgotten since."""
-    held_out: int = 0
-    """How many texts were held out."""
+    forgotten: int = 0  # how many of its texts were forgotten since
+    held_out: int = 0  # how many texts were held out
     scores: Mapping[str, Score] = field(default_factory=dict)
     """`request`: reading the request alone; `passages`: with retrieved passages."""
-    seconds: float = 0.0
-    """Spent on training."""
+    seconds: float = 0.0  # spent on training
     finished: bool = False
 
     @property
@@ -91,8 +82,7 @@ class KeptAdapter:
 
     name: str
     folder: Path
-    about: AdapterRecord | None
-    """None: it cannot be read."""
+    about: AdapterRecord | None  # None: it cannot be read
 
     @property
     def usable(self) -> bool:

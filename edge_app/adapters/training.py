@@ -42,18 +42,14 @@ from personal_store import Store
 from personal_store.search.index import SAME_TEXT, Entry
 from personal_store.text.tokens import shingles
 
-FEWEST = 8
-"""Texts to learn and to measure, together."""
+FEWEST = 8  # texts to learn and to measure, together
 
-HoldOut = Literal["time", "random"]
-"""Hold out the newest texts, or some by chance."""
+HoldOut = Literal["time", "random"]  # hold out the newest texts, or some by chance
 TrainedWith = Literal["request", "passages", "both"]
 """What stands before a text that is learnt: the request alone, the request with
 retrieved passages, or the one and the other in turn."""
-_SAVED_EVERY = 20.0
-"""Seconds of learning that a power cut may cost."""
-_MARGIN = 32
-"""Tokens of a context that are kept free."""
+_SAVED_EVERY = 20.0  # seconds of learning that a power cut may cost
+_MARGIN = 32  # tokens of a context that are kept free
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +58,7 @@ class DividedTexts:
 
     learnt: Sequence[Case]
     held_out: Sequence[Case]
-    texts: dict[int, str]
-    """The learnt texts, whole, by their numbers in the store."""
+    texts: dict[int, str]  # the learnt texts, whole, by their numbers in the store
 
 
 def divided(
@@ -145,8 +140,7 @@ class TrainingPlan:
     recipe: AdapterRecipe
     reads: TrainedWith = "both"
     personalisation: str = personalisation.USUAL
-    max_tokens: int = 400
-    """Where a longer text is cut."""
+    max_tokens: int = 400  # where a longer text is cut
     device: str = "auto"
     engine: EngineSettings = field(default_factory=EngineSettings)
 
@@ -155,12 +149,10 @@ class TrainingPlan:
 class Examples:
     """Token ids of the texts, with their prompts."""
 
-    lessons: dict[int, Lesson]
-    """By the number of the text in the store."""
+    lessons: dict[int, Lesson]  # by the number of the text in the store
     held_out: Sequence[Lesson]
     """The prompt of the request alone, then that with passages."""
-    crowded: int
-    """How many texts were left out: their request left no room for them."""
+    crowded: int  # how many texts were left out: their request left no room for them
 
 
 def build_examples(

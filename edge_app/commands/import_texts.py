@@ -30,8 +30,7 @@ from personal_store.import_runs import Unfinished, dismiss, unfinished
 from personal_store.importers import TalkImporter, imap
 from personal_store.importing import import_source
 
-_FAILURES = 20
-"""How many failures are shown."""
+_FAILURES = 20  # how many failures are shown
 _HELP = f"""Read your own texts from PATH into the store on this device.
 
 PATH is a file, a folder, or an export as it was downloaded (zip, tgz). KIND is 'auto',

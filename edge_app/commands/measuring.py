@@ -42,8 +42,7 @@ if TYPE_CHECKING:
     from edge_app.evaluation.pair import Measured, Measuring
     from edge_app.service.requests import ServiceConfig
 
-_OWN_TEXTS = 10
-"""How many of each kind are held out of one's own store."""
+_OWN_TEXTS = 10  # how many of each kind are held out of one's own store
 _STRENGTHS, _THRESHOLDS = "0.25,0.5,0.75,1,1.5,2", "1,0.5,0.2,0.1,0.05,0.01"
 _COUNT = click.IntRange(1)
 
@@ -118,11 +117,9 @@ class Result:
 
     how: Measuring
     models: dict[str, Path]
-    of: int
-    """How many texts there were."""
+    of: int  # how many texts there were
     measured: list[Measured] = field(default_factory=list)
-    crowded: int = 0
-    """Texts whose request left no room for them."""
+    crowded: int = 0  # texts whose request left no room for them
 
     @property
     def complete(self) -> bool:

@@ -27,8 +27,7 @@ if TYPE_CHECKING:  # SQLite and the store's rules take long to load
     from personal_store.lifecycle.overview import Outline, Which
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-_MOST_COMPLETIONS = 50
-"""Completions that a terminal shows at once."""
+_MOST_COMPLETIONS = 50  # completions that a terminal shows at once
 _PLAIN = re.compile(r"[\w/][\w.+@/:-]*")
 """What a shell inserts into the line without a meaning of its own: addresses and names
 come from mail and files, and `$(...)` in one would be executed."""

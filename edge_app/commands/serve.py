@@ -30,8 +30,7 @@ from models.folders import state_folder
 from models.prompts import TASKS, Request
 
 PORT = 8777
-KEY = "key of 'specsteer serve'"
-"""What the file is called in its seal."""
+KEY = "key of 'specsteer serve'"  # what the file is called in its seal
 _KEY_BYTES = 32
 _KEY = re.compile(rb"[\w-]{32,}\n?", re.ASCII)
 _ORIGIN = re.compile(

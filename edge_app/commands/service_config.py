@@ -36,8 +36,7 @@ from models.running.settings import PersonalAdapter
 if TYPE_CHECKING:
     from edge_app.privacy.reading import Detokenize
 
-_LONGEST = 36_500.0
-"""Days: a hundred years."""
+_LONGEST = 36_500.0  # days: a hundred years
 
 
 def config_of(settings: Settings, options: Mapping[str, Any]) -> ServiceConfig:

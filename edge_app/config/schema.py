@@ -34,10 +34,8 @@ from edge_app.config.settings import (
 )
 
 Provenance = Literal["default", "file", "environment", "option", "pairing"]
-SECRET = ("token", "certificate")
-"""Never shown as they are."""
-RESEARCH = "For researchers"
-"""The group of every setting that no other one names."""
+SECRET = ("token", "certificate")  # never shown as they are
+RESEARCH = "For researchers"  # the group of every setting that no other one names
 _GROUPS = {
     "Writing": {
         "method.strength": "sounding like you",
@@ -80,8 +78,7 @@ _PLACES = {
 class Setting:
     """One setting as it stands."""
 
-    name: str
-    """As in the file, with its table: `method.strength`."""
+    name: str  # as in the file, with its table: `method.strength`
     help: str
     kind: Any
     value: Any
@@ -187,10 +184,15 @@ def _is_literal(kind: Any) -> bool:
 
 
 def _sentences(holder: type[Settings | MethodSettings]) -> dict[str, str]:
-    """The docstring of each field of a class."""
-    tree: Any = ast.parse(textwrap.dedent(inspect.getsource(holder)))
-    return {
-        ast.unparse(node.target): " ".join(ast.literal_eval(behind.value).split())
-        for node, behind in pairwise(tree.body[0].body)
-        if isinstance(node, ast.AnnAssign) and isinstance(behind, ast.Expr)
-    }
+    """The comment beside each field of a class, or the docstring below it."""
+    source = textwrap.dedent(inspect.getsource(holder))
+    tree: Any = ast.parse(source)
+    found = {}
+    for node, behind in pairwise([*tree.body[0].body, None]):
+        if isinstance(node, ast.AnnAssign):
+            beside = source.splitlines()[node.lineno - 1].partition("  # ")[2]
+            said = f"{beside[:1].upper()}{beside[1:]}." if beside else ""
+            if isinstance(behind, ast.Expr):
+                said = ast.literal_eval(behind.value)
+            found[ast.unparse(node.target)] = " ".join(said.split())
+    return found

@@ -26,8 +26,7 @@ from personal_store.errors import StoreLockedError
 if TYPE_CHECKING:  # most stores are plain, and need none of it
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-STORE_NAME = "store.db"
-"""The store in the state folder, beside which all the files lie."""
+STORE_NAME = "store.db"  # the store in the state folder, beside which all the files lie
 _MARK = "sealed-1"
 _PLAIN_STORE = b"SQLite format 3\0"
 _SALT, _NONCE = 16, 12

@@ -36,37 +36,31 @@ class Settings:
     """Address of a verifier server; empty: one is started on this machine."""
     token: str = field(default="", repr=False)
     """What `server` asks for; the variable SPECSTEER_TOKEN wins."""
-    token_in_clear: bool = False
-    """Send the token also if the address is not encrypted."""
+    token_in_clear: bool = False  # send the token also if the address is not encrypted
     certificate: str = field(default="", repr=False)
     """The only certificate, as PEM, that is taken at `server`; `specsteer pair` keeps
     that of the paired server by itself."""
     specialist: str = ""
     """Path of a GGUF file or of a model's folder; empty: the embedded model."""
-    generalist: str = ""
-    """The same for the server that is started on this machine."""
+    generalist: str = ""  # the same for the server that is started on this machine
     engine: str = "auto"
     """What runs the models: llama_cpp, transformers; auto: by their files."""
     device: str = "auto"
     """Where transformers computes: cpu, cuda, mps; auto: where it is fast."""
     precision: str = "auto"
     """In which numbers transformers computes: float32, bfloat16; auto: either."""
-    threads: int | None = None
-    """None: measured once on this machine."""
+    threads: int | None = None  # None: measured once on this machine
     gpu_layers: int | None = None
     """Of llama.cpp, on Metal or CUDA; None: all if its build finds such a device."""
-    flash_attention: bool = False
-    """As on the server; slower on CPUs."""
+    flash_attention: bool = False  # as on the server; slower on CPUs
     exact: bool = False
     """Decode so that blocks and single steps give the same bits; slower."""
-    personalisation: str = "bm25"
-    """What of the history the specialist reads."""
+    personalisation: str = "bm25"  # what of the history the specialist reads
     reranker: str = ""
     """Path of a GGUF reranker that chooses among the texts found; empty: none."""
     lora: str = ""
     """Name or path of a LoRA that the specialist wears; empty or "off": none."""
-    lora_scale: float = 1.0
-    """How strongly it counts."""
+    lora_scale: float = 1.0  # how strongly it counts
     ledger_days: float = 90.0
     """How long the ledger keeps what was sent; 0: until you delete it."""
     cadence: float = 0.0
@@ -83,10 +77,8 @@ class Settings:
     guard_region: str = ""
     """Country of national telephone numbers, such as DE; empty: that of the
     international numbers in the texts."""
-    theme: str = ""
-    """Colours of the app; empty: what fits the terminal."""
-    ascii: bool = False
-    """Draw borders and signs with letters that every terminal has."""
+    theme: str = ""  # colours of the app; empty: what fits the terminal
+    ascii: bool = False  # draw borders and signs with letters that every terminal has
     keys: dict[str, str] = field(default_factory=dict)
     """Table `[keys]`: keys of the app's actions, such as `draft = "ctrl+j,f5"`."""
     method: MethodSettings = field(
@@ -278,15 +270,12 @@ def in_words(kind: Any) -> str:
 class PairedServer:
     """The server that this device was paired with."""
 
-    server: str
-    """Its address."""
+    server: str  # its address
     token: str = field(repr=False)
     certificate: str = field(repr=False)
     """The only accepted certificate, as PEM; empty: an authority vouches for it."""
-    user: str
-    """Whose device the server takes this one for."""
-    name: str
-    """What the server calls it."""
+    user: str  # whose device the server takes this one for
+    name: str  # what the server calls it
 
 
 def read_paired(folder: Path) -> PairedServer | None:

@@ -61,10 +61,8 @@ if TYPE_CHECKING:
 NAME = "specsteer"
 """The model of the usual task; `specsteer-review` and so on write another one."""
 LOOPBACK = "127.0.0.1"
-BODY_BYTES = 2 << 20
-"""The largest body, as on a server."""
-WAITING = 8
-"""Requests that may wait for their turn."""
+BODY_BYTES = 2 << 20  # the largest body, as on a server
+WAITING = 8  # requests that may wait for their turn
 _SPEAKERS = {
     "system": "",
     "developer": "",
@@ -88,11 +86,9 @@ Clients for pages send headers of their own besides, which are allowed as reques
 class EndpointConfig:
     """What a request leaves open."""
 
-    template: WriteRequest
-    """Its method, length, history and so on."""
+    template: WriteRequest  # its method, length, history and so on
     token: str
-    origins: frozenset[str] = frozenset()
-    """Whose pages may ask from a browser."""
+    origins: frozenset[str] = frozenset()  # whose pages may ask from a browser
 
     @property
     def names(self) -> list[str]:

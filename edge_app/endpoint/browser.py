@@ -36,10 +36,8 @@ _START = (
     "import sys; sys.path[:0] = {path!r}; "
     "from edge_app.commands.app import open_app; open_app()"
 )
-_LARGEST_MESSAGE = 1 << 20
-"""Bytes of what a browser says at once: a paste."""
-_SIZES = range(10, 500)
-"""Columns or rows of a terminal."""
+_LARGEST_MESSAGE = 1 << 20  # bytes of what a browser says at once: a paste
+_SIZES = range(10, 500)  # columns or rows of a terminal
 _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -48,8 +46,7 @@ _HEADERS = {
     "X-Frame-Options": "DENY",
     "Cache-Control": "no-store",
 }
-_PATIENCE = 10.0
-"""Seconds for an app to end in."""
+_PATIENCE = 10.0  # seconds for an app to end in
 
 Handler = Callable[[Any], Awaitable[Any]]
 

@@ -19,8 +19,7 @@ from personal_store.importing import find_owner
 from personal_store.reading.authorship import SAMPLE
 from personal_store.records import ProgressCallback
 
-AUTO = "auto"
-"""The kind that stands for whatever is found."""
+AUTO = "auto"  # the kind that stands for whatever is found
 _SUFFIXES, _NAMED = 6, 3
 """How many kinds of files, and how many files of a kind, are named."""
 _WHOSE = {
@@ -36,8 +35,7 @@ class Plan:
     """What an import would read, and whom it would take for the owner."""
 
     lines: tuple[str, ...]
-    problem: str = ""
-    """Why nothing can be read; empty if something can."""
+    problem: str = ""  # why nothing can be read; empty if something can
 
 
 def look(

@@ -47,10 +47,8 @@ _SCRIPTS = {
     "DEVANAGARI": "hi", "THAI": "th", "HANGUL": "ko", "HIRAGANA": "ja",
     "KATAKANA": "ja", "CJK": "zh",
 }  # fmt: skip
-_LEAST = 3
-"""How many common words tell a language, with fewer of any other."""
-_LONGEST = 2000
-"""Letters that are looked at."""
+_LEAST = 3  # how many common words tell a language, with fewer of any other
+_LONGEST = 2000  # letters that are looked at
 
 
 def language_of(text: str) -> str | None:

@@ -28,13 +28,11 @@ from models.prompts import Request
 from models.running.interface import Model, TextSlots
 from personal_store import Passage
 
-PROFILE = "profile"
-"""What the file is called in its seal."""
+PROFILE = "profile"  # what the file is called in its seal
 _ENDING = "-profile.json"
 TEXTS, TOKENS = 12, 120
 """How many of the newest texts are read for a profile, and its length, at most."""
-GROWTH = 0.2
-"""A profile is renewed when the history has grown by this share since."""
+GROWTH = 0.2  # a profile is renewed when the history has grown by this share since
 ASKED = Request(
     "Describe the writer of the past texts in a few sentences: how they greet and sign "
     "off, the tone, the length of sentences, words they like, people and things they "
@@ -48,8 +46,7 @@ class Summary:
     """What the specialist wrote, and from which texts."""
 
     text: str
-    read: tuple[int, ...]
-    """Record ids of those that fitted into its prompt."""
+    read: tuple[int, ...]  # record ids of those that fitted into its prompt
 
 
 class NoProfileError(Exception):
@@ -65,12 +62,9 @@ class Profile:
 
     text: str
     read: tuple[int, ...]
-    texts: int
-    """How many the history held then."""
-    specialist: str
-    """Which model wrote it."""
-    written: str
-    """When, in ISO 8601, UTC."""
+    texts: int  # how many the history held then
+    specialist: str  # which model wrote it
+    written: str  # when, in ISO 8601, UTC
 
 
 def profile_path(store: Path) -> Path:

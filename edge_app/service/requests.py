@@ -35,12 +35,9 @@ class WriteRequest:
     use_history: bool = True
     personalisation: str = ""
     """What of the history is read; empty: what the service was set up for."""
-    offline: bool = False
-    """Write on the device alone."""
-    may_go_offline: bool = True
-    """Write on alone when there is no server; else fail."""
-    excluded: frozenset[int] = frozenset()
-    """Records of the store not to be used."""
+    offline: bool = False  # write on the device alone
+    may_go_offline: bool = True  # write on alone when there is no server; else fail
+    excluded: frozenset[int] = frozenset()  # records of the store not to be used
     privacy: PrivacyLimits | None = None
     """How much may be told of the history; None: what the service was set up for."""
     guard: GuardMode | None = None
@@ -49,12 +46,9 @@ class WriteRequest:
     """Answers for the guard "ask"; None: nothing may leave, and a notice says so."""
     weighs: bool = False
     """Whether `Alternatives` events list what the models thought of each token."""
-    before: str = ""
-    """The text so far: what is written goes on from its end."""
-    instead_of: str = ""
-    """The text that it replaces, of about that length; empty: none."""
-    behind: str = ""
-    """How the text goes on behind that; no model reads it."""
+    before: str = ""  # the text so far: what is written goes on from its end
+    instead_of: str = ""  # the text that it replaces, of about that length; empty: none
+    behind: str = ""  # how the text goes on behind that; no model reads it
     reply_to: int | None = None
     """The record of a received text that is answered, which this device alone reads."""
 
@@ -86,8 +80,7 @@ class ServiceConfig:
     """Where sample letters are read from while the store holds none of one's own."""
     personalisation: str = personalisation.USUAL
     """What of the history is read if a request does not say."""
-    reranker: Path | None = None
-    """A GGUF reranker that chooses among the texts found."""
+    reranker: Path | None = None  # a GGUF reranker that chooses among the texts found
     adapter: PersonalAdapter | None = None
     """A LoRA that the specialist wears; no base and no server is given it."""
     token_in_clear: bool = False
@@ -95,8 +88,7 @@ class ServiceConfig:
     certificate: str = field(default="", repr=False)
     """The only certificate, as PEM, that is taken at `server`; empty: any for which an
     authority vouches that this machine knows."""
-    ledger_days: float = 0.0
-    """How long the ledger keeps what was sent; 0: for ever."""
+    ledger_days: float = 0.0  # how long the ledger keeps what was sent; 0: for ever
     cadence: float = 0.0
     """Milliseconds between two rounds; 0: each leaves when it is ready."""
     privacy: PrivacyLimits = field(default_factory=PrivacyLimits)
@@ -105,7 +97,6 @@ class ServiceConfig:
     """What becomes of what must not leave, if a request does not say."""
     guard_region: str = ""
     """Country of national telephone numbers; empty: it is taken from the texts."""
-    allowed: tuple[str, ...] = ()
-    """Phrases that the guard lets leave."""
+    allowed: tuple[str, ...] = ()  # phrases that the guard lets leave
     allow_always: Callable[[str], None] | None = None
     """Keeps a phrase that may always leave; None: only while the service lives."""

@@ -67,8 +67,7 @@ class Tape:
 
     request: Request
     recorded: tuple[Recorded, ...]
-    samples: bool = False
-    """Whether it was written from the sample letters."""
+    samples: bool = False  # whether it was written from the sample letters
 
     def runs(self) -> list[list[Recorded]]:
         """The events of each text, cut behind its `Finished`."""
@@ -270,8 +269,7 @@ class RecordedService(WritingService):
     """A service that answers each request with the next recorded run."""
 
     recordings: Sequence[Sequence[Event]]
-    pace: Callable[[Event], None] = by_the_clock
-    """Called before each event; may wait."""
+    pace: Callable[[Event], None] = by_the_clock  # called before each event; may wait
     server: str = "own server"
     requests: list[WriteRequest] = field(default_factory=list)
     hold: bool = False

@@ -51,10 +51,8 @@ class TextJob:
     """Waits for a server that is lost in mid-text."""
     keeps_session: bool = False
     """Whether the verifier's session stays open for another version of the text."""
-    draws: Draws | None = None
-    """A privacy account that draws; None: nothing is counted."""
-    gate: Gate | None = None
-    """The guard of the drafts; None: all may leave."""
+    draws: Draws | None = None  # a privacy account that draws; None: nothing is counted
+    gate: Gate | None = None  # the guard of the drafts; None: all may leave
     given_ids: Sequence[int] = ()
     """The text so far, from which it goes on; `max_tokens` counts them."""
 
@@ -204,8 +202,7 @@ class SpanEnd:
         self._instead_of = instead_of.strip()
         self._behind = behind
         self._text = ""
-        self.reached = False
-        """Whether the stretch has ended."""
+        self.reached = False  # whether the stretch has ended
 
     def hear(self, event: Event) -> None:
         """Pass an event on, without what is settled behind the end."""
