@@ -40,8 +40,7 @@ class Score:
 
     before: float
     after: float
-    low: float | None = None
-    """Lower end of the 95 % interval of after / before - 1; None of a single text."""
+    low: float | None = None  # lower end of the 95 % interval; None: one text
     high: float | None = None
 
 
@@ -55,8 +54,7 @@ class AdapterRecord:
     reads: str  # which prompts stood before the texts: `request`, `passages` or `both`
     recipe: Mapping[str, Any]
     key: str  # of the hashes, in hexadecimal
-    texts: Mapping[int, str]
-    """The hash of each text it was trained on, by its number in the store."""
+    texts: Mapping[int, str]  # hash of each text, by its number in the store
     forgotten: int = 0  # how many of its texts were forgotten since
     held_out: int = 0  # how many texts were held out
     scores: Mapping[str, Score] = field(default_factory=dict)

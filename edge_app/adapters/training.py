@@ -150,8 +150,7 @@ class Examples:
     """Token ids of the texts, with their prompts."""
 
     lessons: dict[int, Lesson]  # by the number of the text in the store
-    held_out: Sequence[Lesson]
-    """The prompt of the request alone, then that with passages."""
+    held_out: Sequence[Lesson]  # with the prompt of the request, then with passages
     crowded: int  # how many texts were left out: their request left no room for them
 
 

@@ -65,8 +65,7 @@ _PAIR = options.with_options(
 _GIGABYTES_A_CORE = 0.65
 """Weights of a checker that a core reads in about a tenth of a second, which is what a
 block then takes at the least."""
-_MUCH_LARGER = 1.5
-"""How many times the small model's file the large one's is in a pair that is shown."""
+_MUCH_LARGER = 1.5  # the large model's file is that many times the small one's
 
 
 @click.group("models", cls=Group)

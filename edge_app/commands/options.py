@@ -31,8 +31,7 @@ _MOST_COMPLETIONS = 50  # completions that a terminal shows at once
 _PLAIN = re.compile(r"[\w/][\w.+@/:-]*")
 """What a shell inserts into the line without a meaning of its own: addresses and names
 come from mail and files, and `$(...)` in one would be executed."""
-_SHOWN, _TITLE = 10, 48
-"""Texts that are shown before something happens to them, and characters of a title."""
+_SHOWN, _TITLE = 10, 48  # texts shown before they change; characters of a title
 
 
 def complete_people(
@@ -136,8 +135,7 @@ def with_options(*options: Callable[[Any], Any]) -> Callable[[_Command], _Comman
     return decorate
 
 
-filtering = with_options(*_CONDITIONS)
-"""Gives a command the conditions that `condition` reads."""
+filtering = with_options(*_CONDITIONS)  # the conditions that `condition` reads
 selecting = with_options(
     click.argument("ids", nargs=-1, type=click.IntRange(1), metavar="[ID]..."),
     *_CONDITIONS,

@@ -97,8 +97,7 @@ def _quoted(name: str, words: str) -> str:
     return words if name in ours else json.dumps(words, ensure_ascii=False)
 
 
-_TEXTS = 50
-"""Texts of the store that a text is compared with: those that share words with it."""
+_TEXTS = 50  # texts that share words, with which a text is compared
 
 
 @click.group("privacy", cls=Group)

@@ -48,8 +48,7 @@ _OURS = (
     ("*.part*", "files that were not finished"),
 )
 """Names in the state folder, as patterns, and what they are."""
-_NOT_SECRET = ("models", "engine-*.json*")
-"""Deleted without being overwritten: they hold nothing of anybody's."""
+_NOT_SECRET = ("models", "engine-*.json*")  # deleted, but not overwritten
 
 
 @click.command("doctor", cls=Command)

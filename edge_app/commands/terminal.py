@@ -23,8 +23,7 @@ from decoding_core.foreign_text import escaped_json, legible, one_line, ungated
 STOPPED = 130  # exit status of what Ctrl-C stopped
 _EVERY = 30.0  # seconds between two lines of progress if there is no terminal
 BOLD, UNDERLINED, CYAN, _PLAIN = "\x1b[1m", "\x1b[4m", "\x1b[36m", "\x1b[0m"
-_MOST_BARS, _LABEL, _NARROWEST = 12, 34, 10
-"""Bars of a chart, and characters of a label at most, and of a bar at least."""
+_MOST_BARS, _LABEL, _NARROWEST = 12, 34, 10  # bars; characters of labels, of bars
 
 
 class Progress:

@@ -31,8 +31,7 @@ _MARK = "sealed-1"
 _PLAIN_STORE = b"SQLite format 3\0"
 _SALT, _NONCE = 16, 12
 _MEMORY = 64 << 20
-_FACTOR = 1 << 15
-"""Of scrypt, with blocks of 8: 32 MiB, and a tenth of a second for each guess."""
+_FACTOR = 1 << 15  # of scrypt with blocks of 8: 32 MiB, 0.1 s for each guess
 
 
 def is_encrypted(store: Path) -> bool:

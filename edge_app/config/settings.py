@@ -17,8 +17,7 @@ from edge_app.config.sealed import STORE_NAME, read_file, write_file
 from models.folders import state_folder
 from models.running.settings import EngineSettings
 
-_SEEDS = 1 << 53
-"""A seed that nobody can guess: see docs/privacy.md. JSON keeps 53 bits."""
+_SEEDS = 1 << 53  # nobody can guess one (docs/privacy.md); JSON keeps 53 bits
 SETTINGS, ALLOWED, PAIRED = "settings", "list of allowed phrases", "paired server"
 """What these files are called in their seals."""
 PAIRED_NAME = "paired-server.json"
@@ -32,51 +31,32 @@ the person is asked whether they may leave; nothing is looked at."""
 class Settings:
     """The device's settings; every field can be a line of `settings.toml`."""
 
-    server: str = ""
-    """Address of a verifier server; empty: one is started on this machine."""
-    token: str = field(default="", repr=False)
-    """What `server` asks for; the variable SPECSTEER_TOKEN wins."""
+    server: str = ""  # address of a verifier server; empty: one is started here
+    token: str = field(default="", repr=False)  # what `server` asks for
     token_in_clear: bool = False  # send the token also if the address is not encrypted
     certificate: str = field(default="", repr=False)
     """The only certificate, as PEM, that is taken at `server`; `specsteer pair` keeps
     that of the paired server by itself."""
-    specialist: str = ""
-    """Path of a GGUF file or of a model's folder; empty: the embedded model."""
+    specialist: str = ""  # path of a GGUF file or folder; empty: the embedded model
     generalist: str = ""  # the same for the server that is started on this machine
-    engine: str = "auto"
-    """What runs the models: llama_cpp, transformers; auto: by their files."""
-    device: str = "auto"
-    """Where transformers computes: cpu, cuda, mps; auto: where it is fast."""
-    precision: str = "auto"
-    """In which numbers transformers computes: float32, bfloat16; auto: either."""
+    engine: str = "auto"  # what runs models: llama_cpp, transformers; auto: by file
+    device: str = "auto"  # where transformers computes: cpu, cuda, mps; auto: fastest
+    precision: str = "auto"  # of transformers: float32, bfloat16; auto: either
     threads: int | None = None  # None: measured once on this machine
-    gpu_layers: int | None = None
-    """Of llama.cpp, on Metal or CUDA; None: all if its build finds such a device."""
+    gpu_layers: int | None = None  # of llama.cpp; None: all if there is a GPU
     flash_attention: bool = False  # as on the server; slower on CPUs
-    exact: bool = False
-    """Decode so that blocks and single steps give the same bits; slower."""
+    exact: bool = False  # blocks and single steps give the same bits; slower
     personalisation: str = "bm25"  # what of the history the specialist reads
-    reranker: str = ""
-    """Path of a GGUF reranker that chooses among the texts found; empty: none."""
-    lora: str = ""
-    """Name or path of a LoRA that the specialist wears; empty or "off": none."""
+    reranker: str = ""  # path of a GGUF that chooses among texts; empty: none
+    lora: str = ""  # name or path of a LoRA of the specialist; empty or "off": none
     lora_scale: float = 1.0  # how strongly it counts
-    ledger_days: float = 90.0
-    """How long the ledger keeps what was sent; 0: until you delete it."""
-    cadence: float = 0.0
-    """Milliseconds between two rounds to the server; 0: each leaves when ready."""
-    privacy_budget: float | None = None
-    """Nats that one text may tell a server of the history; None: any number."""
-    privacy_budget_day: float | None = None
-    """Nats that the texts of a day may tell one server."""
-    privacy_mixture: float | None = None
-    """Nats that one token may tell if nothing of these is left, or if there is
-    no such limit."""
-    guard: GuardMode = "placeholder"
-    """What becomes of names, numbers and copied phrases before a draft leaves."""
-    guard_region: str = ""
-    """Country of national telephone numbers, such as DE; empty: that of the
-    international numbers in the texts."""
+    ledger_days: float = 90.0  # how long sent messages are kept; 0: for ever
+    cadence: float = 0.0  # milliseconds between two rounds to the server; 0: none
+    privacy_budget: float | None = None  # nats that a text may tell; None: any number
+    privacy_budget_day: float | None = None  # nats that a day may tell a server
+    privacy_mixture: float | None = None  # nats a token may tell if no budget is left
+    guard: GuardMode = "placeholder"  # what becomes of names, numbers and phrases
+    guard_region: str = ""  # country of national phone numbers; empty: of the texts
     theme: str = ""  # colours of the app; empty: what fits the terminal
     ascii: bool = False  # draw borders and signs with letters that every terminal has
     keys: dict[str, str] = field(default_factory=dict)

@@ -58,8 +58,7 @@ from personal_store.errors import StoreError
 if TYPE_CHECKING:
     from edge_app.service.service import WritingService
 
-NAME = "specsteer"
-"""The model of the usual task; `specsteer-review` and so on write another one."""
+NAME = "specsteer"  # writes the usual task; `specsteer-review` and so on another one
 LOOPBACK = "127.0.0.1"
 BODY_BYTES = 2 << 20  # the largest body, as on a server
 WAITING = 8  # requests that may wait for their turn

@@ -69,8 +69,7 @@ class BrowserServer:
         self._token: str | None = secrets.token_urlsafe(32)
         self._cookie = secrets.token_urlsafe(32)
         self._hosts: frozenset[str] = frozenset()
-        self._session: Any = None
-        """The websocket that shows the app; a second one takes its place."""
+        self._session: Any = None  # the websocket of the app; a second one replaces it
         self._turn = asyncio.Lock()
 
     async def listen(self, stop: asyncio.Event | None = None) -> None:

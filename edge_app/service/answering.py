@@ -16,10 +16,8 @@ from models.prompts import Request
 from personal_store import Passage, Store
 from personal_store.search.index import is_to
 
-LONGEST_LETTER = 2_000
-"""Characters of a letter to answer: a prompt must hold past texts, too."""
-_EARLIER, _LONGEST_EARLIER = 2, 400
-"""How many texts of its thread that came before are read, and characters of each."""
+LONGEST_LETTER = 2_000  # characters of a letter: prompts hold past texts, too
+_EARLIER, _LONGEST_EARLIER = 2, 400  # earlier texts of a thread; characters of each
 
 
 def notes_on(store: Store, record_id: int) -> str:

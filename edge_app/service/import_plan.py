@@ -20,8 +20,7 @@ from personal_store.reading.authorship import SAMPLE
 from personal_store.records import ProgressCallback
 
 AUTO = "auto"  # the kind that stands for whatever is found
-_SUFFIXES, _NAMED = 6, 3
-"""How many kinds of files, and how many files of a kind, are named."""
+_SUFFIXES, _NAMED = 6, 3  # kinds of files, and files of a kind, that are named
 _WHOSE = {
     OTHERS: "which others wrote",
     BOTH: "which others wrote, too",

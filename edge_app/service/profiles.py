@@ -30,8 +30,7 @@ from personal_store import Passage
 
 PROFILE = "profile"  # what the file is called in its seal
 _ENDING = "-profile.json"
-TEXTS, TOKENS = 12, 120
-"""How many of the newest texts are read for a profile, and its length, at most."""
+TEXTS, TOKENS = 12, 120  # newest texts that are read, and length, at most
 GROWTH = 0.2  # a profile is renewed when the history has grown by this share since
 ASKED = Request(
     "Describe the writer of the past texts in a few sentences: how they greet and sign "

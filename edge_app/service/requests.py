@@ -25,42 +25,34 @@ class WriteRequest:
     """One text to write."""
 
     brief: Request
-    background: str = ""
-    """Private notes that the specialist may read; they never leave the device."""
+    background: str = ""  # private notes, which never leave the device
     settings: MethodSettings = field(default_factory=MethodSettings)
     max_tokens: int = 400
     reserved: int | None = None
     """How many tokens the prompt leaves for the text if it can; the text then ends
     where the room does. None: `max_tokens`, or the request is refused."""
     use_history: bool = True
-    personalisation: str = ""
-    """What of the history is read; empty: what the service was set up for."""
+    personalisation: str = ""  # what of the history is read; empty: as configured
     offline: bool = False  # write on the device alone
     may_go_offline: bool = True  # write on alone when there is no server; else fail
     excluded: frozenset[int] = frozenset()  # records of the store not to be used
-    privacy: PrivacyLimits | None = None
-    """How much may be told of the history; None: what the service was set up for."""
-    guard: GuardMode | None = None
-    """What becomes of what must not leave; None: what the service was set up for."""
+    privacy: PrivacyLimits | None = None  # limits on nats; None: as configured
+    guard: GuardMode | None = None  # what becomes of private words; None: as configured
     ask: Callable[[HeldBack], MayLeave] | None = field(default=None, compare=False)
     """Answers for the guard "ask"; None: nothing may leave, and a notice says so."""
-    weighs: bool = False
-    """Whether `Alternatives` events list what the models thought of each token."""
+    weighs: bool = False  # whether `Alternatives` events list other likely tokens
     before: str = ""  # the text so far: what is written goes on from its end
     instead_of: str = ""  # the text that it replaces, of about that length; empty: none
     behind: str = ""  # how the text goes on behind that; no model reads it
-    reply_to: int | None = None
-    """The record of a received text that is answered, which this device alone reads."""
+    reply_to: int | None = None  # record of the answered text, which stays here
 
 
 @dataclass(frozen=True, slots=True)
 class Letter(Source):
     """A text of a thread, the writer's own or a received one."""
 
-    sender: str = ""
-    """Who wrote a received one, as `Name <address>`; empty for one's own."""
-    answer_to: str = ""
-    """Whom it asks to be answered to, as `Name <address>`; empty for its sender."""
+    sender: str = ""  # as `Name <address>`; empty for one's own
+    answer_to: str = ""  # its Reply-To, as `Name <address>`; empty: its sender
     subject: str = ""
 
 
@@ -72,31 +64,23 @@ class ServiceConfig:
     generalist: Path
     store: Path
     ledger: Path
-    server: str = ""
-    """Address of a server; empty: one is started with the first online text."""
+    server: str = ""  # address; empty: one is started with the first online text
     token: str = field(default="", repr=False)
     engine: EngineSettings = field(default_factory=EngineSettings)
-    sample_store: Path | None = None
-    """Where sample letters are read from while the store holds none of one's own."""
-    personalisation: str = personalisation.USUAL
-    """What of the history is read if a request does not say."""
+    sample_store: Path | None = None  # sample letters, if the store has no own texts
+    personalisation: str = personalisation.USUAL  # unless a request says otherwise
     reranker: Path | None = None  # a GGUF reranker that chooses among the texts found
-    adapter: PersonalAdapter | None = None
-    """A LoRA that the specialist wears; no base and no server is given it."""
-    token_in_clear: bool = False
-    """Whether `token` may be sent to `server` without encryption."""
+    adapter: PersonalAdapter | None = None  # a LoRA of the specialist alone
+    token_in_clear: bool = False  # whether `token` may be sent unencrypted
     certificate: str = field(default="", repr=False)
     """The only certificate, as PEM, that is taken at `server`; empty: any for which an
     authority vouches that this machine knows."""
     ledger_days: float = 0.0  # how long the ledger keeps what was sent; 0: for ever
-    cadence: float = 0.0
-    """Milliseconds between two rounds; 0: each leaves when it is ready."""
+    cadence: float = 0.0  # milliseconds between two rounds; 0: none
     privacy: PrivacyLimits = field(default_factory=PrivacyLimits)
     """How much may be told of the history if a request does not say."""
-    guard: GuardMode = "placeholder"
-    """What becomes of what must not leave, if a request does not say."""
-    guard_region: str = ""
-    """Country of national telephone numbers; empty: it is taken from the texts."""
+    guard: GuardMode = "placeholder"  # unless a request says otherwise
+    guard_region: str = ""  # country of phone numbers; empty: the texts'
     allowed: tuple[str, ...] = ()  # phrases that the guard lets leave
     allow_always: Callable[[str], None] | None = None
     """Keeps a phrase that may always leave; None: only while the service lives."""

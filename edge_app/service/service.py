@@ -64,9 +64,7 @@ from personal_store.import_runs import Unfinished, dismiss, unfinished
 if TYPE_CHECKING:
     from models.running.llama_reranker import LlamaReranker
 
-LEARNT = 1000
-"""How many of the newest texts are private besides those that are read, if an
-adapter was trained on them."""
+LEARNT = 1000  # newest texts that an adapter may know by heart
 _MOMENT = 0.1  # seconds
 
 
@@ -93,8 +91,7 @@ class WritingService:
         self._shown_once: set[str] = set()  # notices
         self._allowed: list[str] = []  # by answers to this service
         self._quotes = QuoteReader()
-        self._early: list[events.Event] = []
-        """Events before the text to which they are reported."""
+        self._early: list[events.Event] = []  # before the text that reports them
 
     def prepare(
         self, *, offline: bool = False, stop: threading.Event | None = None

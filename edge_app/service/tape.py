@@ -45,8 +45,7 @@ else:
 
 FORMAT = 1
 _HEADER = "specsteer_tape"
-_LARGEST, _LONGEST = 64 << 20, 1e6
-"""Bytes of a tape that is read, a hundred long letters; its seconds, eleven days."""
+_LARGEST, _LONGEST = 64 << 20, 1e6  # bytes, a hundred long letters; seconds
 
 
 class TapeError(DecodingError):
@@ -272,8 +271,7 @@ class RecordedService(WritingService):
     pace: Callable[[Event], None] = by_the_clock  # called before each event; may wait
     server: str = "own server"
     requests: list[WriteRequest] = field(default_factory=list)
-    hold: bool = False
-    """After the recording's last event, wait for `stop` in place of returning."""
+    hold: bool = False  # after the last event, wait for `stop`
     played_all: bool = False
     closed: bool = False
 

@@ -33,8 +33,7 @@ from models.prompts import without_controls
 from models.running.interface import Model, TextSlots, Vocabulary
 from personal_store import Passage
 
-_PIECE = 128
-"""Tokens that are read ahead at once: no more are lost where the person goes on."""
+_PIECE = 128  # tokens that are read ahead at once, and lost at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +46,11 @@ class TextJob:
     method: Method
     emit: Emit
     stop: threading.Event
-    patience: Patience = field(default_factory=Patience)
-    """Waits for a server that is lost in mid-text."""
-    keeps_session: bool = False
-    """Whether the verifier's session stays open for another version of the text."""
+    patience: Patience = field(default_factory=Patience)  # with a lost server
+    keeps_session: bool = False  # open for another version of the text
     draws: Draws | None = None  # a privacy account that draws; None: nothing is counted
     gate: Gate | None = None  # the guard of the drafts; None: all may leave
-    given_ids: Sequence[int] = ()
-    """The text so far, from which it goes on; `max_tokens` counts them."""
+    given_ids: Sequence[int] = ()  # the text so far; `max_tokens` counts them
 
     def read_ahead(self, passages: Sequence[Passage]) -> None:
         """Have the specialist read its prompt before the text is asked for; `run` goes
@@ -186,8 +182,7 @@ def as_read(prompts: Prompts, method: Method) -> Prompts:
 
 _END = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s)|(?<=\S)(?=\n)")
 _WHOLE = re.compile(r"[.!?…][\"'”’)\]]*$")
-_MORE_WORDS = 4
-"""How many more words than stood there replace a part of a sentence at most."""
+_MORE_WORDS = 4  # how many more words may replace a part of a sentence
 
 
 class SpanEnd:

@@ -5,8 +5,7 @@ from tests.edge_app.decoding.losing_server import LosingServer
 from tests.fakes import HashEngine
 
 URL, OPENING, HANGING_UP = "http://127.0.0.1:1", 900, 8
-VOCABULARY = 8192
-"""Tokens of the embedded pair."""
+VOCABULARY = 8192  # Tokens of the embedded pair
 
 
 class FakeConnection(LosingServer):
