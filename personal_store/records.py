@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import IntEnum
-from pathlib import Path
 
 KINDS = ("email", "review", "post", "message", "note")
 """Values of `Document.kind`. A message is for those it names, a post for anybody."""
@@ -214,8 +213,3 @@ def fingerprint(title: str, rating: float | None, text: str) -> bytes:
 def moment(seconds: int | None) -> datetime | None:
     """The stored time as a datetime in UTC."""
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
-
-
-def source_name(kind: str, path: Path) -> str:
-    """How a source is called on the screen, as in 'mbox: letters.mbox'."""
-    return f"{kind}: {path.name or path.resolve().name}"

@@ -203,11 +203,6 @@ _ENOUGH = 500
 """Lines, and characters of a line, that are looked at."""
 
 
-def _is_no_note(source: Source) -> bool:
-    hidden = any(name.startswith(".") for name in source.folders[-8:])
-    return hidden or any(name.lower() in _NO_NOTES for name in source.folders)
-
-
 def _note(file: Source) -> Text:
     content = decode(file.whole(MAX_DOCUMENT)).replace("\r\n", "\n")
     fields, body = front_matter(content)
@@ -310,7 +305,13 @@ def _unquoted(value: str) -> str:
 
 
 markdown = Documents(
-    "Markdown file", (".md", ".markdown", ".mdown"), _note, unlike=_is_no_note
+    "Markdown file",
+    (".md", ".markdown", ".mdown"),
+    _note,
+    unlike=lambda file: (
+        any(name.startswith(".") for name in file.folders[-8:])
+        or any(name.lower() in _NO_NOTES for name in file.folders)
+    ),
 )
 
 

@@ -100,13 +100,16 @@ def places(archive: Any) -> list[Place]:
     waiting = [(_tried(archive, "root_folder"), "", 0)]
     while waiting:
         folder, above, depth = waiting.pop()
-        if folder is None or depth > _DEEPEST or _is_search(folder):
+        if folder is None or depth > _DEEPEST:
             continue
+        identifier = _tried(folder, "identifier")
+        if isinstance(identifier, int) and identifier & 0x1F == _SEARCH_FOLDER:
+            continue  # which holds no messages of its own
         label = above if unwanted((above,)) else _said(_tried(folder, "name"))
         count = _tried(folder, "number_of_sub_messages") or 0
         found += [Place(folder, label, number) for number in range(count)]
         inner = range(_tried(folder, "number_of_sub_folders") or 0)
-        below = [_called(folder.get_sub_folder, n) for n in reversed(inner)]
+        below = [_tried(folder, "get_sub_folder", n) for n in reversed(inner)]
         waiting += [(one, label, depth + 1) for one in below]
     return found
 
@@ -144,7 +147,7 @@ def _made_headers(message: Any) -> str:
     table = _tried(message, "recipients")
     found: dict[int, list[str]] = {_TO: [], _CC: []}
     for number in range(_tried(table, "number_of_record_sets") or 0):
-        row = _entries(_called(table.get_record_set, number))
+        row = _entries(_tried(table, "get_record_set", number))
         addresses = (_text(row, _SMTP), _text(row, _ADDRESS))
         address = next((a for a in addresses if "@" in a), "")
         name = _text(row, _NAME)
@@ -192,12 +195,12 @@ def _fields(message: Any) -> dict[int, Any]:
     """The entries of a message by their numbers."""
     if not _tried(message, "number_of_record_sets"):
         return {}
-    return _entries(_called(message.get_record_set, 0))
+    return _entries(_tried(message, "get_record_set", 0))
 
 
 def _entries(record_set: Any) -> dict[int, Any]:
     count = _tried(record_set, "number_of_entries") or 0
-    entries = (_called(record_set.get_entry, number) for number in range(count))
+    entries = (_tried(record_set, "get_entry", number) for number in range(count))
     found = ((_tried(entry, "entry_type"), entry) for entry in entries)
     return {name: entry for name, entry in found if isinstance(name, int)}
 
@@ -215,23 +218,12 @@ def _said(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _is_search(folder: Any) -> bool:
-    """Search folders hold no messages of their own."""
-    identifier = _tried(folder, "identifier")
-    return isinstance(identifier, int) and identifier & 0x1F == _SEARCH_FOLDER
-
-
-def _tried(thing: Any, name: str) -> Any:
-    """What libpff says of something; None if it cannot read that, or of nothing."""
+def _tried(thing: Any, name: str, *of: int) -> Any:
+    """What libpff says of something, or of a numbered part of it; None if it cannot
+    read that, or of nothing."""
     try:
-        return getattr(thing, name, None)
-    except FAULTS:
-        return None
-
-
-def _called(method: Any, number: int) -> Any:
-    try:
-        return method(number)
+        found: Any = getattr(thing, name, None)
+        return found(*of) if of else found
     except FAULTS:
         return None
 

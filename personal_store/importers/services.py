@@ -710,11 +710,6 @@ class _Letterboxd(Service):
         return [replace(export, size=sum(f.size for f in files), files=files)]
 
 
-def _account(file: Source) -> list[str]:
-    """The name of the account, which the reviews do not say."""
-    return [row.get("username") for row in rows(file) if isinstance(row, Row)][:1]
-
-
 letterboxd = _Letterboxd(
     _FILMS,
     _Library(
@@ -728,5 +723,7 @@ letterboxd = _Letterboxd(
     Shape(
         "profile.csv of Letterboxd", r"profile\.csv", columns("username", "datejoined")
     ),
-    _account,
+    lambda file: [row.get("username") for row in rows(file) if isinstance(row, Row)][
+        :1
+    ],
 )

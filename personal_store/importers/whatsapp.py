@@ -34,7 +34,7 @@ from personal_store.importers.exports import (
     plain_name,
     written,
 )
-from personal_store.records import Document, Item
+from personal_store.records import Item, Skipped
 from personal_store.text.charset import storable
 
 MARKS = "\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ufeff"
@@ -347,22 +347,20 @@ def _read_file(file: Source) -> Iterator[Item]:
     chat = Chat.of(file)
     title = _title(file)
     for message in messages(file, chat.order):
+        if not message.name:
+            yield Skipped(message.position, "notices")
+            continue
         others = chat.names - {message.name}
         partner = others.pop() if len(chat.names) == 2 and len(others) == 1 else ""
-        yield placed(_document(message, partner or title), message.position)
-
-
-def _document(message: Message, recipient: str) -> Document | str:
-    if not message.name:
-        return "notices"
-    said, sender = own_words(message.text), identity("whatsapp", message.name)
-    return written(
-        digest("whatsapp", sender, message.stamp, said),
-        *("message", said, message.sent_at),
-        fewest=FEWEST_WORDS,
-        recipient=recipient,
-        sender=sender,
-    )
+        said, sender = own_words(message.text), identity("whatsapp", message.name)
+        found = written(
+            digest("whatsapp", sender, message.stamp, said),
+            *("message", said, message.sent_at),
+            fewest=FEWEST_WORDS,
+            recipient=partner or title,
+            sender=sender,
+        )
+        yield placed(found, message.position)
 
 
 def _title(file: Source) -> str:

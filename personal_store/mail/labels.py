@@ -9,6 +9,7 @@ import csv
 import re
 import tomllib
 import unicodedata
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -41,16 +42,12 @@ _BOX = re.compile(r"\.(?:mbox|mailbox|imapmbox)$", re.IGNORECASE)
 
 def split_labels(header: str) -> tuple[str, ...]:
     """Labels of an already decoded X-Gmail-Labels header; quoted commas stay."""
-    names = _quoted(header) if '"' in header else header.split(",")
+    names = header.split(",")
+    if '"' in header:
+        with suppress(csv.Error):  # of a label longer than any
+            line = [header.replace("\n", " ")]
+            names = next(csv.reader(line, skipinitialspace=True), [])
     return tuple(dict.fromkeys(filter(None, map(str.strip, names))))
-
-
-def _quoted(header: str) -> list[str]:
-    rows = csv.reader([header.replace("\n", " ")], skipinitialspace=True)
-    try:
-        return next(rows, [])
-    except csv.Error:  # a label longer than any
-        return header.split(",")
 
 
 def is_sent(labels: tuple[str, ...]) -> bool:
@@ -60,11 +57,8 @@ def is_sent(labels: tuple[str, ...]) -> bool:
 
 def unwanted(labels: tuple[str, ...]) -> str:
     """Why mail with these labels is left out; empty if it is not."""
-    for label in labels:
-        reason = _UNWANTED.get(_plain(label))
-        if reason:
-            return reason
-    return ""
+    reasons = (_UNWANTED.get(_plain(label), "") for label in labels)
+    return next(filter(None, reasons), "")
 
 
 def folder_label(name: str) -> str:

@@ -261,10 +261,8 @@ def _ends_message(buffer: bytes, at: int, dated: bool, *, last: bool) -> bool:
 
 def _candidates(buffer: bytes, start: int, end: int) -> Iterator[int]:
     """Where a line starts with 'From ', up to and with the end."""
-    at = buffer.find(_CANDIDATE, start) + 1
-    while 0 < at <= end:
-        yield at
-        at = buffer.find(_CANDIDATE, at) + 1
+    while 0 < (start := buffer.find(_CANDIDATE, start) + 1) <= end:
+        yield start
 
 
 def _begins_message(buffer: bytes, at: int, dated: bool) -> bool:

@@ -5,15 +5,13 @@ gives the plain and the HTML body. Most are templates of programs.toml.
 """
 
 import random
-import tomllib
 from collections.abc import Callable
 from functools import partial
 from html import escape
-from pathlib import Path
 from textwrap import fill, wrap
 from typing import Any
 
-from tests.mails.texts import Draft
+from tests.mails.texts import Draft, table
 
 Bodies = tuple[str, str]
 """Plain text and HTML."""
@@ -125,7 +123,7 @@ def filled(entry: dict[str, Any], d: Draft, own: str) -> Bodies:
     return plain, entry["html"].format(d=d.day, y=d.year, **values)
 
 
-_PROGRAMS = tomllib.loads(Path(__file__).with_name("programs.toml").read_text("utf-8"))
+_PROGRAMS = table("programs.toml")
 _FUNCTIONS = {"inline": inline, "mailmate": mailmate, "polymail": polymail}
 SHAPES: dict[str, tuple[str, Shape]] = {
     name: (entry.get("position", "top"), _FUNCTIONS.get(name, partial(filled, entry)))

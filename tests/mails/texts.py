@@ -13,44 +13,15 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-NAMES = ("Sam", "Ines", "Tarek", "Jo", "Mirela", "Bea Lund", "Otto Kern", "Lía Paz")
-OTHERS = (
-    ("Anna Müller", "anna.mueller@example.org"),
-    ("Ravi Iyer", "ravi@example.com"),
-    ("Chloé Dubois-Lefèvre", "chloe.dubois-lefevre@example.net"),
-    ("P. van der Berg", "pvdb@mail.example.org"),
-    ("Nguyen Minh", "minh_n@example.edu"),
-)
-COMPANIES = ("Northwind Foundry", "Atelier Kaya", "Lumen & Oak GmbH", "Baltic Paper AB")
-ROLES = ("Project Lead", "Account Manager", "Senior Analyst", "Office Coordinator")
 
-# Own words that look like what the rules cut.
-TRAPS = (
-    "The gap is >50 mm on the left and >= 40 mm on the right.",
-    "From: what I can see, nothing has changed since spring.",
-    "On Monday I wrote: no more changes after lunch. That still holds.",
-    "1. Open the valve\n2. Wait two minutes\n3. Close it again",
-    "The script prints\n\n    for row in rows:\n        print(row.total)\n\nand stops.",
-    "More is at https://example.org/notes/plan and in the minutes.",
-    "Here is the order:\n\nTom first\nThen Mia\nThen everybody else",
-    "--- Option A ---\nWe drive.\n\n--- Option B ---\nWe take the train.",
-    "My grandmother wrote:\nnever trust a quiet dog.",
-    "When: 14 March, 10:30\nWhere: the old mill\nBring: boots",
-    "You can reach the plumber at +49 30 5550 1234 until six.",
-    "He sent me a card from Lisbon, can you believe it?",
-    "Thanks for the flowers, they are still on the table.",
-    "* milk\n* bread\n* a sack of potatoes",
-    "Remember: the contract is confidential, so please do not forward it.",
-    "The log says 10:15 disk full, 10:16 disk full, and so on:",
-    "I lost my phone on the train, so write instead.",
-    "-> see chapter 4\n-> then chapter 9",
-)
-POSTSCRIPTS = (
-    "P.S. The key is under the blue pot.",
-    "PS: bring the long ladder, please.",
-    "P.S.: Grüße an Mia!",
-)
+def table(name: str) -> dict[str, Any]:
+    """What a file beside this one holds."""
+    return tomllib.loads(Path(__file__).with_name(name).read_text("utf-8"))
+
+
+NAMES, OTHERS, COMPANIES, ROLES, TRAPS, POSTSCRIPTS = table("texts.toml").values()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +55,7 @@ class Draft:
 
 def languages() -> dict[str, dict[str, list[str] | str]]:
     """The phrases of all languages."""
-    return tomllib.loads(Path(__file__).with_name("languages.toml").read_text("utf-8"))
+    return table("languages.toml")
 
 
 def drafts(count: int, seed: int) -> Iterator[tuple[Draft, random.Random]]:

@@ -178,7 +178,10 @@ def test_what_goes_wrong_is_one_sentence(store, server, change, sentence):
         read(store, login if isinstance(login, imap.Login) else server.login())
 
 
-def test_no_server_is_one_sentence(store, server):
+def test_no_server_is_one_sentence(store, server, tmp_path):
+    """And that a path is no server."""
+    with pytest.raises(SourceError, match="--server"):
+        import_source(store, "imap", tmp_path)
     login = server.login()
     with imap.connected(login):
         pass  # its thread is at work
@@ -237,8 +240,3 @@ def test_an_endless_message_is_one_sentence(store, server, monkeypatch, word, di
 
     with pytest.raises(SourceError):
         read(store, server.login())
-
-
-def test_a_path_is_no_server(store, tmp_path):
-    with pytest.raises(SourceError, match="--server"):
-        import_source(store, "imap", tmp_path)
