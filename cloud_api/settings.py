@@ -1,24 +1,8 @@
-"""The settings of `specsteer-cloud serve` by file and by environment.
-
-Every option of the command can be a line of `cloud.toml` in the state folder, by the
-option's name with `_` for `-`, and a variable, as `SPECSTEER_CLOUD_PORT` for `--port`.
-What is typed counts before the environment, and that before the file.
-"""
+"""The limits of the server: what everybody together and what one user may have."""
 
 from __future__ import annotations
 
-import json
-import re
-import tomllib
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
-
-import click
-from click.core import ParameterSource
-
-from decoding_core.errors import InvalidSettingsError
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,100 +89,3 @@ class ServerSettings:
     """Whether other programs may write with the generalist alone."""
     stop_seconds: float = 1.0
     """How long a stop waits for the rounds that are being verified."""
-
-
-FILE_NAME = "cloud.toml"
-PREFIX = "SPECSTEER_CLOUD"
-OF_ONE_START = frozenset(
-    {"announce", "exit_with_stdin", "print_settings", "token_from_stdin"}
-)
-"""Options of one start, which are no settings."""
-SECRET = frozenset({"token"})
-_LONGEST = 1 << 20
-_WORDS = {bool: "true or false", int: "a whole number", str: "a text"}
-_ORIGINS: dict[ParameterSource | None, str] = {
-    ParameterSource.COMMANDLINE: "typed",
-    ParameterSource.ENVIRONMENT: "environment",
-    ParameterSource.DEFAULT_MAP: "file",
-}
-
-
-def read_file(path: Path, command: click.Command) -> dict[str, Any]:
-    """The settings in the file, for the command's `default_map`; empty if there is no
-    file. Paths are relative to the file's folder.
-
-    Raises:
-        InvalidSettingsError: the file cannot be read, or a setting is unknown or
-            invalid.
-    """
-    if not path.exists():
-        return {}
-    try:
-        with path.open("rb") as file:
-            data = file.read(_LONGEST + 1)
-        if len(data) > _LONGEST:
-            raise ValueError("it is too large")
-        body = tomllib.loads(data.decode("utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise InvalidSettingsError(f"{path} cannot be read: {error}") from error
-    options = {one.name or "": one for one in settings_of(command)}
-    found = {}
-    for name, value in body.items():
-        if name not in options:
-            known = ", ".join(sorted(options))
-            raise InvalidSettingsError(
-                f"{path}: there is no setting '{name}'; known are: {known}"
-            )
-        found[name] = _checked(options[name], value, path)
-    return found
-
-
-def settings_of(command: click.Command) -> Iterator[click.Option]:
-    """The options of a command that are settings."""
-    for one in command.params:
-        if isinstance(one, click.Option) and one.name not in OF_ONE_START:
-            yield one
-
-
-def printed(context: click.Context, secrets: Mapping[str, bool]) -> str:
-    """The settings of a start with these options, as lines of TOML with the origin of
-    each; secrets are not shown. `secrets` holds variables without an option, and
-    whether each is set."""
-    lines = []
-    for option in settings_of(context.command):
-        name = option.name or ""
-        value, source = context.params[name], context.get_parameter_source(name)
-        origin = _ORIGINS.get(source, "default")
-        shown = as_toml("(set)" if name in SECRET and value else value)
-        line = f"{name} = {shown}" if shown else f"# {name} is not set"
-        lines.append(f"{line}  # {origin}" if shown else line)
-    for name, is_set in secrets.items():
-        lines.append(f"# the variable {name} is {'set' if is_set else 'not set'}")
-    return "\n".join(lines)
-
-
-def _checked(option: click.Option, value: Any, path: Path) -> Any:
-    """A value of the file as the option takes it."""
-    whole = isinstance(option.type, click.types.IntParamType)
-    kind: type = bool if option.is_flag else int if whole else str
-    try:
-        if type(value) is not kind:
-            raise ValueError(f"must be {_WORDS[kind]}, not {value!r}")
-        if isinstance(option.type, click.Path):
-            value = path.parent / Path(str(value)).expanduser()
-        return option.type.convert(value, option, None)
-    except click.UsageError as error:
-        why = f": {error.message}"
-    except (ValueError, RuntimeError) as error:
-        why = f" {error}"
-    raise InvalidSettingsError(f"{path}: {option.name}{why}")
-
-
-def as_toml(value: Any) -> str:
-    """A value as TOML, without the name and password of an address; empty for None."""
-    if value is None:
-        return ""
-    if isinstance(value, bool | int | float):
-        return json.dumps(value)
-    words = re.sub(r"//[^/@]*@", "//(set)@", str(value))
-    return json.dumps(words, ensure_ascii=False).replace("\x7f", "\\u007f")

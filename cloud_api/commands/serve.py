@@ -1,30 +1,47 @@
-"""`specsteer-cloud serve`, and `init`, which writes its first settings."""
+"""`specsteer-cloud serve`, and `init`, which writes its first settings.
+
+Every option can be a line of `cloud.toml` in the state folder, by the option's name
+with `_` for `-`, and a variable, as `SPECSTEER_CLOUD_PORT` for `--port`. What is typed
+counts before the environment, and that before the file.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import sys
+import tomllib
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from base.owner_only import write_whole
 from cloud_api.auth import check_token
 from cloud_api.engine.models import ModelOptions, StockAddress
-from cloud_api.settings import FILE_NAME, PREFIX, as_toml, printed, read_file
 from decoding_core.errors import InvalidSettingsError
 from models.command_line import Command
 from models.files import find, locate
 from models.folders import state_folder
 from models.running.settings import DEVICES, PRECISIONS, EngineSettings
 
-_LONGEST_TOKEN = 4096
-FC = TypeVar("FC", bound=Callable[..., Any] | click.Command)
+FILE_NAME = "cloud.toml"
+_LONGEST_FILE, _LONGEST_TOKEN = 1 << 20, 4096
+_OF_ONE_START = {"announce", "exit_with_stdin", "print_settings", "token_from_stdin"}
+"""Options of one start, which are no settings."""
+_KINDS = {bool: "true or false", int: "a whole number", str: "a text"}
+_ORIGINS: dict[ParameterSource | None, str] = {
+    ParameterSource.COMMANDLINE: "typed",
+    ParameterSource.ENVIRONMENT: "environment",
+    ParameterSource.DEFAULT_MAP: "file",
+}
 KEYS = "SPECSTEER_GENERALIST_KEY", "SPECSTEER_BASE_KEY"
 """Variables with the keys of stock servers."""
+FC = TypeVar("FC", bound=Callable[..., Any] | click.Command)
 
 
 class Serve(Command):
@@ -40,10 +57,82 @@ class Serve(Command):
     ) -> click.Context:
         """As click does it; an invalid file is one sentence."""
         if not {"--exit-with-stdin", "--help", "-h", "--help-all"} & {*args}:
-            extra.setdefault("auto_envvar_prefix", PREFIX)
-            path = state_folder() / FILE_NAME
-            extra.setdefault("default_map", read_file(path, self))
+            extra.setdefault("auto_envvar_prefix", "SPECSTEER_CLOUD")
+            extra.setdefault("default_map", self.read_file(state_folder() / FILE_NAME))
         return super().make_context(info_name, args, parent, **extra)
+
+    @property
+    def settings(self) -> dict[str, click.Option]:
+        """The options that can be lines of the file, by their names in it."""
+        options = [one for one in self.params if isinstance(one, click.Option)]
+        named = {one.name or "": one for one in options}
+        return {name: named[name] for name in named if name not in _OF_ONE_START}
+
+    def read_file(self, path: Path) -> dict[str, Any]:
+        """The settings in the file; empty if there is none. Paths are relative to the
+        file's folder.
+
+        Raises:
+            InvalidSettingsError: the file cannot be read, or a setting is unknown or
+                invalid.
+        """
+        if not path.exists():
+            return {}
+        try:
+            with path.open("rb") as file:
+                data = file.read(_LONGEST_FILE + 1)
+            if len(data) > _LONGEST_FILE:
+                raise ValueError("it is too large")
+            body = tomllib.loads(data.decode("utf-8"))
+        except (OSError, ValueError, RecursionError) as error:
+            raise InvalidSettingsError(f"{path} cannot be read: {error}") from error
+        unknown = [name for name in body if name not in self.settings]
+        if unknown:
+            known = ", ".join(sorted(self.settings))
+            raise InvalidSettingsError(
+                f"{path}: there is no setting '{unknown[0]}'; known are: {known}"
+            )
+        return {name: _checked(self.settings[name], body[name], path) for name in body}
+
+    def print_settings(self, context: click.Context) -> None:
+        """Print the settings of a start with these options as lines of TOML, with the
+        origin of each and without secrets."""
+        for name in self.settings:
+            value = context.params[name]
+            shown = as_toml("(set)" if name == "token" and value else value)
+            origin = _ORIGINS.get(context.get_parameter_source(name), "default")
+            is_set = f"{name} = {shown}  # {origin}"
+            click.echo(is_set if shown else f"# {name} is not set")
+        for key in KEYS:
+            state = "set" if key in os.environ else "not set"
+            click.echo(f"# the variable {key} is {state}")
+
+
+def _checked(option: click.Option, value: Any, path: Path) -> Any:
+    """A value of the file as the option takes it."""
+    whole = isinstance(option.type, click.types.IntParamType)
+    kind: type = bool if option.is_flag else int if whole else str
+    try:
+        if type(value) is not kind:
+            raise ValueError(f"must be {_KINDS[kind]}, not {value!r}")
+        if isinstance(option.type, click.Path):
+            value = path.parent / Path(str(value)).expanduser()
+        return option.type.convert(value, option, None)
+    except click.UsageError as error:
+        why = f": {error.message}"
+    except (ValueError, RuntimeError) as error:
+        why = f" {error}"
+    raise InvalidSettingsError(f"{path}: {option.name}{why}")
+
+
+def as_toml(value: Any) -> str:
+    """A value as TOML, without the name and password of an address; empty for None."""
+    if value is None:
+        return ""
+    if isinstance(value, bool | int | float):
+        return json.dumps(value)
+    words = re.sub(r"//[^/@]*@", "//(set)@", str(value))
+    return json.dumps(words, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 _PATH = click.Path(path_type=Path)
@@ -209,7 +298,7 @@ def serve(ctx: click.Context, /, **options: Any) -> None:
     SPECSTEER_CLOUD_PORT.
     """
     if options["print_settings"]:
-        click.echo(printed(ctx, {name: name in os.environ for name in KEYS}))
+        serve.print_settings(ctx)
         return
     # FastAPI costs half a second to import; --help does without.
     from cloud_api import run
