@@ -73,7 +73,7 @@ class Household:
         self._past: dict[bytes, str] = {}
         """Digests of tokens that were good once, and the ids of their devices."""
         self._used: dict[str, int] = {}
-        self._noted: dict[str, int] = {}
+        self._unwritten: dict[str, int] = {}
         self._refused: Counter[tuple[str, str]] = Counter()
         self._wrong: OrderedDict[str, tuple[int, float]] = OrderedDict()
         self._refresh()
@@ -98,9 +98,9 @@ class Household:
         now = self.people.now
         if device is None or not device.may_connect(now):
             return None
-        if now - self._used.get(device.id, 0) >= USE_SECONDS:
-            self._used[device.id] = now
         with self._lock:
+            if now - self._used.get(device.id, 0) >= USE_SECONDS:
+                self._used[device.id] = self._unwritten[device.id] = now
             # It may be new, and shut out again before the next look.
             self._may_connect[device.id] = digest
         return Caller(device.user, device.id, device.scopes)
@@ -132,19 +132,18 @@ class Household:
 
     def note(self) -> None:
         """Write down what was counted; raises PeopleError, and then keeps it."""
-        used = {i: when for i, when in self._used.items() if self._noted.get(i) != when}
-        if used:
-            self.people.note_use(used)
-            self._noted.update(used)
         with self._lock:
+            used, self._unwritten = self._unwritten, {}
             refused, self._refused = self._refused, Counter()
-        if refused:
-            try:
-                self.people.note_refusals(dict(refused))
-            except PeopleError:
-                with self._lock:
-                    self._refused.update(refused)
-                raise
+        if not used and not refused:
+            return
+        try:
+            self.people.note(used, refused)
+        except PeopleError:
+            with self._lock:
+                self._unwritten = used | self._unwritten
+                self._refused.update(refused)
+            raise
 
     async def watch(self, end_device: Callable[[str], None]) -> None:
         """While the server runs: `look`, end the devices whose tokens have ended, and

@@ -8,7 +8,7 @@ import sqlite3
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -320,20 +320,20 @@ class People:
                 "SELECT url, fingerprint FROM listening ORDER BY since DESC, url"
             ).fetchall()
 
-    def note_use(self, last_used: dict[str, int]) -> None:
-        """Note when devices, by their ids, last showed their tokens."""
+    def note(
+        self,
+        last_used: Mapping[str, int] | None = None,
+        refused: Mapping[tuple[str, str], int] | None = None,
+    ) -> None:
+        """Note when devices, by their ids, last showed their tokens; add to the refused
+        tokens, by place and id of the device (empty if it was nobody's)."""
+        now, used, counts = self.now, last_used or {}, refused or {}
         with self.writing() as connection:
             connection.executemany(
-                "UPDATE device SET last_used = max(coalesce(last_used, 0), ?)"
-                " WHERE id = ?",
-                [(when, device_id) for device_id, when in last_used.items()],
+                """UPDATE device SET last_used = max(coalesce(last_used, 0), ?)
+                   WHERE id = ?""",
+                [(when, device_id) for device_id, when in used.items()],
             )
-
-    def note_refusals(self, counts: dict[tuple[str, str], int]) -> None:
-        """Add to the refused tokens, counted by place and id of the device (empty if it
-        was nobody's)."""
-        now = self.now
-        with self.writing() as connection:
             connection.executemany(
                 """INSERT INTO refusal VALUES (?, ?, ?, ?, ?)
                    ON CONFLICT DO UPDATE SET times = times + excluded.times,

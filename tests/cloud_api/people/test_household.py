@@ -84,7 +84,7 @@ def test_streams_end_also_when_the_disk_is_full(household, commands, monkeypatch
         watching.cancel()
 
     with monkeypatch.context() as patch:
-        patch.setattr(household.people, "note_use", full)
+        patch.setattr(household.people, "note", full)
         asyncio.run(asyncio.wait_for(main(), PATIENCE))
 
 
@@ -154,7 +154,7 @@ def test_what_is_counted_stays_bounded_and_waits_for_the_disk(household, monkeyp
         raise PeopleError("the disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(household.people, "note_refusals", full)
+        patch.setattr(household.people, "note", full)
         for number in range(3000):
             household.refuse("x", f"place {number}")
         with pytest.raises(PeopleError):

@@ -149,14 +149,14 @@ def test_a_token_of_the_file_that_was_taken_back_is_not_let_in_again(tmp_path, a
 def test_refused_tokens_are_counted_by_place_and_bounded(people):
     people.add_device("phone")
     phone = people.revoke("phone")
-    people.note_refusals({("10.0.0.1", ""): 2, ("10.0.0.2", phone.id): 1})
+    people.note(refused={("10.0.0.1", ""): 2, ("10.0.0.2", phone.id): 1})
     people.clock.now += 5
-    people.note_refusals({("10.0.0.1", ""): 3})
+    people.note(refused={("10.0.0.1", ""): 3})
     found = [(one.place, one.times, one.last - one.first) for one in people.refusals()]
     assert found == [("10.0.0.1", 5, 5), ("10.0.0.2", 1, 0)]
     assert people.refusals()[1].device.name == "phone"
     people.clock.now += 5
-    people.note_refusals({(f"10.1.{n // 250}.{n % 250}", ""): 1 for n in range(300)})
+    people.note(refused={(f"10.1.{n // 250}.{n % 250}", ""): 1 for n in range(300)})
     assert len(people.refusals()) == 200
     people.forget_refusals()
     assert people.refusals() == []

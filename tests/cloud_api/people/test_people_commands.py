@@ -72,7 +72,7 @@ def test_refused_tokens_are_shown(home):
     run("devices", "add", "phone")
     with People(home) as people:
         phone = people.revoke("phone")
-        people.note_refusals({("10.0.0.1", phone.id): 2, ("10.0.0.2", ""): 1})
+        people.note(refused={("10.0.0.1", phone.id): 2, ("10.0.0.2", ""): 1})
     said = run("devices").stdout
     assert "were shown 3 times" in said
     assert "2 from 10.0.0.1, last" in said
