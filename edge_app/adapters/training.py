@@ -157,8 +157,7 @@ class Examples:
 def build_examples(
     plan: TrainingPlan, texts: DividedTexts, stop: threading.Event
 ) -> Examples:
-    """The texts as the specialist reads them. Raises ModelError, StoppedError, and
-    ContextFullError if no text fits."""
+    """The texts as the specialist reads them; raises ContextFullError if none fits."""
     with closing(load_model(plan.specialist, plan.engine, stop)) as model:
         end = end_of_turn(model)
         learnt, held_out = (

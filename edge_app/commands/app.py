@@ -76,8 +76,7 @@ class LazyService(WritingService):
 
 
 class FirstRun(LazyService):
-    """The service while models may be missing: until they load, a recording answers the
-    sample's request, and the missing model is the error of all others."""
+    """The service while models may be missing: a recording answers its own request."""
 
     def __init__(
         self,
@@ -102,8 +101,7 @@ class FirstRun(LazyService):
         return name
 
     def write(self, request: WriteRequest, emit: Emit, stop: threading.Event) -> None:
-        """Write a text, or play the recording if its request is asked for. Raises
-        DecodingError if no model can run, and nothing is recorded for this request."""
+        """Write a text, or play the recording for its request; raises DecodingError."""
         if self._problem is not None:
             self.prepare()  # what was missing may be there now
         if self._problem is None:
@@ -131,8 +129,7 @@ def draft_journals() -> JournalFolder:
 
 
 def open_app(lora: str | None = None) -> None:
-    """Open the app with the adapter of that name or path, by default the settings';
-    ends the process with the app's exit code."""
+    """Open the app with an adapter, and end the process with the app's exit code."""
     settings = read_settings()
     configured = partial(service_config, settings, lora=lora, may_sample=True)
     if holds_own_texts(store_path()):

@@ -177,8 +177,7 @@ def _redact_ledger(texts: Sequence[str], *, everything: bool) -> None:
 
 
 def _offer_adapters(forgotten: Mapping[int, str], store: str, *, yes: bool) -> None:
-    """Offer to delete the adapters that may hold what forgotten texts said, or say how;
-    those that stay name these texts no more."""
+    """Offer to delete adapters that learnt the texts; the others name them no more."""
     for adapter, held in that_may_hold(forgotten, store):
         about, words = adapter.about, "cannot be read, and may hold any text"
         if about is not None:

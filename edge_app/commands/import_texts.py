@@ -273,8 +273,7 @@ def _from_keyring(service: str, user: str) -> str | None:
 
 
 def _watch(store: Store, path: Path, asked: Unfinished, *, again: bool) -> None:
-    """Import what is there, then what comes or changes, until Ctrl-C; an import that
-    it stops goes on the next time."""
+    """Import what is there, then what comes or changes, until Ctrl-C."""
     reports: list[ImportReport] = []
     rounds = discovery.settled(path)
     note(f"watching {path}; Ctrl-C ends it")

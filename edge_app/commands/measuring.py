@@ -266,8 +266,7 @@ def _measure(
     strengths: Sequence[float],
     thresholds: Sequence[float] | None = None,
 ) -> Result:
-    """Measure each text until the person stops; stderr says what was left out. Raises
-    UsageError and InvalidSettingsError for a wrong value."""
+    """Measure each text until the person stops; raises UsageError for wrong options."""
     file, reads = chosen["json_file"], chosen["personalisation"]
     if chosen["users"] and not chosen["paths"]:
         raise click.UsageError("--users is for files: give a PATH")

@@ -98,8 +98,7 @@ def _bar(in_bytes: bool) -> Any:
 
 @contextmanager
 def stoppable() -> Iterator[threading.Event]:
-    """An event that Ctrl-C sets, so that what is settled can be shown; a second Ctrl-C
-    raises KeyboardInterrupt."""
+    """An event that Ctrl-C sets; a second Ctrl-C raises KeyboardInterrupt."""
     stop = threading.Event()
 
     def on_signal(_number: int, _frame: FrameType | None) -> None:

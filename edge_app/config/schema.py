@@ -122,8 +122,7 @@ class Setting:
         return "" if value is None else str(value)
 
     def parsed(self, typed: str) -> Any:
-        """The value that a person typed; None for nothing, which means the default.
-        Raises InvalidSettingsError for a value that it cannot have."""
+        """The typed value, None for nothing; raises InvalidSettingsError."""
         typed = typed.strip()
         if not typed:
             return None

@@ -104,8 +104,7 @@ def salt_of(line: str) -> bytes | None:
 
 
 def read_file(path: Path, what: str, store: Path) -> bytes:
-    """The data of a file, sealed or not. Raises OSError if it cannot be read, and
-    StoreLockedError if the store's key does not open it."""
+    """The data of a file, sealed or not; raises OSError and StoreLockedError."""
     data = path.read_bytes()
     if not is_sealed(data):
         return data

@@ -112,8 +112,7 @@ def allowed_path() -> Path:
 
 
 def read_allowed() -> tuple[str, ...]:
-    """The phrases that the guard lets leave, in the order in which they were allowed.
-    Raises StoreLockedError if the file is sealed with a key that cannot be had."""
+    """The phrases that the guard lets leave, in order; raises StoreLockedError."""
     path = allowed_path()
     if not path.exists():
         return ()
@@ -133,9 +132,8 @@ def ledger_path() -> Path:
 
 
 def read_settings(path: Path | None = None) -> Settings:
-    """The settings, or the defaults if there is no file. Raises InvalidSettingsError
-    if the file is invalid, and StoreLockedError if it is sealed with a key that cannot
-    be had."""
+    """The settings, or the defaults if there is no file. Raises InvalidSettingsError, and
+    StoreLockedError if it is sealed with a key that cannot be had."""
     path, settings = path or settings_path(), Settings()
     if path.exists():
         try:
@@ -259,9 +257,7 @@ class PairedServer:
 
 
 def read_paired(folder: Path) -> PairedServer | None:
-    """The paired server; None if the file is absent. Raises InvalidSettingsError if the
-    file is invalid, and StoreLockedError if it is sealed with a key that cannot be
-    had."""
+    """The paired server, if any; raises InvalidSettingsError and StoreLockedError."""
     path = folder / PAIRED_NAME
     if not path.is_file():
         return None

@@ -73,8 +73,7 @@ class BrowserServer:
         self._turn = asyncio.Lock()
 
     async def listen(self, stop: asyncio.Event | None = None) -> None:
-        """Serve until `stop` is set, or until a signal. Raises InvalidSettingsError if
-        the port cannot be had."""
+        """Serve until `stop` or a signal. Raises InvalidSettingsError for the port."""
         # What it logs may quote a browser or the app; nobody reads it.
         for name in ("textual-serve", "aiohttp"):
             log = logging.getLogger(name)

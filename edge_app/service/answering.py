@@ -21,8 +21,7 @@ _EARLIER, _LONGEST_EARLIER = 2, 400  # earlier texts of a thread; characters of 
 
 
 def notes_on(store: Store, record_id: int) -> str:
-    """The notes on a received text and its thread, the oldest first, without header
-    lines; empty if it has gone."""
+    """The notes on a received text and its thread, without header lines."""
     letter = store.received(record_id)
     if letter is None:
         return ""

@@ -40,9 +40,8 @@ class Plan:
 def look(
     kind: str, path: Path, me: Sequence[str] = (), known: Sequence[str] = ()
 ) -> Plan:
-    """The plan of an import of this kind; nothing is written. `me` are the addresses
-    that the person gave, `known` those in the store. Raises SourceError if there is
-    nothing of this kind, and StoreError or OSError if it cannot be read."""
+    """The plan of an import of this kind. `me` are the addresses that the person gave,
+    `known` those in the store. Raises SourceError, StoreError and OSError."""
     if kind != AUTO:
         return planned(of_kind(kind, path), me, known)
     discovery = discover(path)
@@ -53,8 +52,7 @@ def look(
 
 
 def of_kind(kind: str, path: Path, only: Collection[Path] = ()) -> Discovery:
-    """What an importer reads behind a path, if given of `only` these files; raises
-    SourceError if there is nothing of this kind."""
+    """What an importer reads of `only` these files, or of all; raises SourceError."""
     sources = tuple(
         source
         for source in importers.load(kind).sources(path)

@@ -85,8 +85,7 @@ def languages_of(model: Path) -> frozenset[str] | None:
 
 
 def word_on_languages(model: Path, request: str) -> str | None:
-    """A sentence if the request is in a language that the model does not write; None
-    if it may write it."""
+    """A sentence if the request is in a language that the model does not write."""
     asked = language_of(request)
     if asked in (None, "en"):
         return None

@@ -189,8 +189,7 @@ class WritingService:
                 job.read_ahead(retrieved.passages)
 
     def write_profile(self, emit: Emit, stop: threading.Event) -> Profile:
-        """Write the profile of the history anew, and keep it. Raises
-        InvalidSettingsError without a history, and StoppedError if `stop` is set."""
+        """Write the profile anew; raises InvalidSettingsError without a history."""
         self.prepare(offline=True, stop=stop)
         with self._working(), self._store() as store:
             if not store.counts()["own"]:
@@ -209,8 +208,7 @@ class WritingService:
         *,
         learnt: bool,
     ) -> events.FinishReason:
-        """Write the text, and return why it ended; `learnt` says whether the method
-        uses the history and the adapter."""
+        """Write the text; `learnt`: whether history and adapter are used."""
         model, context, config = self._model, self._context, self._config
         assert model is not None
         assert context is not None
@@ -500,8 +498,7 @@ class WritingService:
             dismiss(store, asked)
 
     def close(self) -> None:
-        """End the server that was started, and free the models. Waits for no model: a
-        thread that is loading one gives up and frees what there is when it can."""
+        """End the server that was started, and free the models; waits for no model."""
         self._closing.set()
         # Who holds the lock frees all; the moment is for one who is just letting go.
         if self._lock.acquire(timeout=_MOMENT):
