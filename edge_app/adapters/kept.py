@@ -195,7 +195,7 @@ def wanted(words: str) -> Path | None:
 def that_may_hold(
     forgotten: Mapping[int, str], store: str
 ) -> Iterator[tuple[KeptAdapter, list[int]]]:
-    """Adapters that learnt one of these texts, with their numbers, or unreadable ones."""
+    """Adapters that learnt one of these texts, with their numbers; unreadable ones."""
     for one in kept_adapters():
         held = [] if one.about is None else one.about.holds(forgotten, store)
         if held or one.about is None:

@@ -12,15 +12,8 @@ from base.extras import how_to_install
 from decoding_core.foreign_text import one_line
 from edge_app.commands.terminal import Progress, is_interactive, note
 from edge_app.config.settings import store_path
-from edge_app.service.import_plan import (
-    AUTO,
-    import_noted,
-    joined,
-    of_kind,
-    plan,
-    planned,
-    unread,
-)
+from edge_app.service import import_plan
+from edge_app.service.import_plan import AUTO, import_noted
 from models.command_line import Command, ask_secret, confirm
 from personal_store import ImportReport, Store, discovery, importers
 from personal_store.discovery import Discovery, discover, discover_in, may_hold_text
@@ -179,9 +172,9 @@ def _import_everything(
     """Show the plan, ask, and import one kind after the other."""
     discovery = discover(path, mine=asked.mine)
     click.echo(f"In {path}:")
-    lines: Iterable[str] = plan(discovery)
+    lines: Iterable[str] = import_plan.plan(discovery)
     if discovery.found and not agreed:  # who is asked has to know whose it is
-        seen = planned(discovery, asked.me, store.identities())
+        seen = import_plan.planned(discovery, asked.me, store.identities())
         lines = filter(None, (*seen.lines, seen.problem))
     for line in lines:
         click.echo(f"  {one_line(line)}")
@@ -282,7 +275,7 @@ def _watch(store: Store, path: Path, asked: Unfinished, *, again: bool) -> None:
             found = _changed(path, files, asked)
             _import(store, asked, found, again=again, reports=reports)
     finally:
-        click.echo(joined(reports).summary())
+        click.echo(import_plan.joined(reports).summary())
 
 
 def _next(rounds: Iterator[list[Source]]) -> list[Source] | None:
@@ -296,7 +289,7 @@ def _changed(path: Path, files: list[Source], asked: Unfinished) -> Discovery:
     """What is to be read of files that have changed."""
     if asked.kind != AUTO:
         try:
-            return of_kind(asked.kind, path, {file.path for file in files})
+            return import_plan.of_kind(asked.kind, path, {file.path for file in files})
         except SourceError as error:
             if path.is_file():
                 raise
@@ -306,7 +299,7 @@ def _changed(path: Path, files: list[Source], asked: Unfinished) -> Discovery:
     beside = everything(path, may_hold_text) if asked.mine else []
     changed = list(opened(files, may_hold_text))
     found = discover_in(path, changed, mine=asked.mine, beside=beside)
-    for line in unread(found):
+    for line in import_plan.unread(found):
         note(one_line(line))
     return found
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,17 +17,8 @@ from decoding_core.errors import ContextFullError, InvalidSettingsError, Stopped
 from decoding_core.foreign_text import legible
 from decoding_core.settings import START, MethodSettings
 from edge_app.adapters.kept import kept_at
-from edge_app.commands import options
-from edge_app.commands.terminal import (
-    CYAN,
-    STOPPED,
-    Progress,
-    echo_ours,
-    may_style,
-    note,
-    stoppable,
-    styled,
-)
+from edge_app.commands import options, terminal
+from edge_app.commands.terminal import STOPPED, Progress, note, stoppable
 from edge_app.config.settings import (
     Settings,
     read_settings,
@@ -231,9 +223,9 @@ def _conclude(result: Result, now: MethodSettings, chosen: dict[str, Any]) -> No
     how, automatic = result.how, now.threshold == "auto"
     found = tune(result.measured, how, now.strength, _threshold(now), chosen["seed"])
     width = shutil.get_terminal_size().columns
-    look = "#", lambda bar: styled(bar, CYAN) if may_style() else bar
+    look = partial(terminal.styled, look=terminal.CYAN) if terminal.may_style() else str
     for curve in (found.strength, found.threshold):
-        echo_ours(tables.curve_table(curve, width, *look) + "\n")
+        terminal.echo_ours(tables.curve_table(curve, width, "#", look) + "\n")
     for sentence in tables.choice_in_words(found, automatic=automatic):
         click.echo(click.wrap_text(sentence, min(width, 80)))
     note("\n" + click.wrap_text(tables.TUNE_LEGEND, min(width, 80)))

@@ -30,26 +30,9 @@ from edge_app.privacy.ledger import Ledger
 from models.command_line import Command, Group
 from models.files import HubModel, KnownPair, cards, hub_models, known_pairs
 from models.folders import state_folder
-from models.local.describing import (
-    LONGEST_TEXT,
-    TEXTS_OF_A_SERVER,
-    MachineMemory,
-    ModelDescription,
-    describe,
-    first_difference,
-    machine_memory,
-    pair_memory,
-)
-from models.local.finding import (
-    FoundModel,
-    check_pulled,
-    folder_of,
-    found_models,
-    pulled_folder,
-    read_note,
-    remove_pulled,
-    resolve,
-)
+from models.local import describing, finding
+from models.local.describing import ModelDescription
+from models.local.finding import FoundModel
 from models.running.settings import usable_cores
 
 if TYPE_CHECKING:
@@ -96,10 +79,10 @@ def list_models(every: bool, as_json: bool) -> None:
     described: list[tuple[FoundModel, ModelDescription]] = []
     passed_by: list[tuple[FoundModel, str]] = []
     with Progress("reading headers") as progress:
-        found = found_models()
+        found = finding.found_models()
         for done, one in enumerate(found, 1):
             try:
-                described.append((one, describe(one.path)))
+                described.append((one, describing.describe(one.path)))
             except ModelError as error:
                 passed_by.append((one, str(error)))
             progress.show(done, len(found))
@@ -135,7 +118,7 @@ def check(small: str, large: str, sample: bool, seconds: float, as_json: bool) -
     against L, the large one alone), on your own last texts; while there are too few, on
     the sample letters. All runs on this device.
     """
-    paths = resolve(small, "specialist"), resolve(large, "generalist")
+    paths = finding.resolve(small, "specialist"), finding.resolve(large, "generalist")
     described = _compared(*paths)
     _check_pulled(*paths)
     settings = read_settings()
@@ -163,7 +146,7 @@ def check(small: str, large: str, sample: bool, seconds: float, as_json: bool) -
         return
     body = {
         "models": [asdict(one) for one in described],
-        "memory": _memory(pair_memory(*described)),
+        "memory": _memory(describing.pair_memory(*described)),
         "texts": whose,
         "threshold": how.thresholds[0],
     }
@@ -191,20 +174,21 @@ def pull(names: tuple[str, ...], yes: bool) -> None:
             continue
         known = {one.name: one for one in hub_models()}.get(name)
         offer = _offer(name, known)
-        folder, licence = folder_of(offer.repository), offer.licence or "not named"
+        folder = finding.folder_of(offer.repository)
+        licence = offer.licence or "not named"
         size = gigabytes(offer.size)
         note(f"{name}: {size} from {pulling.hub_address()}")
         address = f", {offer.licence_address}" if offer.licence_address else ""
         if known and known.licence:
             address += f" (the catalogue says: {known.licence})"
         note(f"licence: {licence}{address}")
-        before = read_note(folder)
+        before = finding.read_note(folder)
         agreed = before and before.licence == offer.licence
         if not agreed and not confirmed("Agree to it and pull?", yes=yes):
             raise click.exceptions.Exit(1)
         with Progress(f"pulling {name}", in_bytes=True) as progress:
             path = pulling.pull(offer, progress.show)
-        kept = read_note(folder)
+        kept = finding.read_note(folder)
         brought = [file.name for file in offer.files]
         whose = {kept.files[one].checked for one in brought} if kept else {""}
         click.echo(path)
@@ -219,10 +203,10 @@ def pull(names: tuple[str, ...], yes: bool) -> None:
 @click.option("--force", is_flag=True, help="Also a pair that does not fit.")
 def use(small: str, large: str, force: bool) -> None:
     """Write a pair into settings.toml; comments and other lines stay."""
-    paths = resolve(small, "specialist"), resolve(large, "generalist")
+    paths = finding.resolve(small, "specialist"), finding.resolve(large, "generalist")
     try:
         described = _compared(*paths)
-        needed, memory = pair_memory(*described), machine_memory()
+        needed, memory = describing.pair_memory(*described), describing.machine_memory()
         if described[0].file_bytes >= described[1].file_bytes:
             raise InvalidSettingsError(f"{large} is not the larger of both")
         if memory.fit(needed) == "too large":
@@ -256,26 +240,29 @@ def remove(name: str, yes: bool) -> None:
     """Remove a model that was pulled, or what a broken pull left of it."""
     known = {one.name: one for one in hub_models()}.get(name)
     named = f"{known.repository}/{known.file}" if known else name
-    path = pulled_folder() / named  # a broken pull has left no file of that name
-    if not folder_of("/".join(named.split("/")[:2])).is_dir() or "/" not in named:
+    # A broken pull has left no file of that name.
+    path = finding.pulled_folder() / named
+    repository = finding.folder_of("/".join(named.split("/")[:2]))
+    if "/" not in named or not repository.is_dir():
         if known:
             raise ModelError(f"{name} was not pulled")
-        path = resolve(name)
+        path = finding.resolve(name)
     settings = read_settings()
     if str(path) in (settings.specialist, settings.generalist):
         note("settings.toml names it: 'specsteer models use' names others")
     if not confirmed(f"Remove {path}?", yes=yes):
         raise click.exceptions.Exit(1)
-    click.echo(f"removed {path}: {gigabytes(remove_pulled(path))} are free")
+    click.echo(f"removed {path}: {gigabytes(finding.remove_pulled(path))} are free")
 
 
 def _compared(small: Path, large: Path) -> _Pair:
     """Both descriptions; raises VocabularyMismatchError if the tokens differ."""
-    pair = describe(small), describe(large)
+    pair = describing.describe(small), describing.describe(large)
     if pair[0].vocabulary_id != pair[1].vocabulary_id:
+        differs = describing.first_difference(small, large)
         raise VocabularyMismatchError(
-            f"{small} and {large} have different vocabularies: "
-            f"{first_difference(small, large)}; choose two models of one family"
+            f"{small} and {large} have different vocabularies: {differs}; choose two "
+            "models of one family"
         )
     return pair
 
@@ -283,7 +270,7 @@ def _compared(small: Path, large: Path) -> _Pair:
 def _check_pulled(*paths: Path) -> None:
     for path in paths:
         with Progress("comparing the checksum", in_bytes=True) as progress:
-            check_pulled(path, progress.show)
+            finding.check_pulled(path, progress.show)
 
 
 def _texts(opened: ExitStack, *, sample: bool) -> tuple[Any, str]:
@@ -329,7 +316,7 @@ def fitting_pairs(described: _Described) -> list[tuple[FoundModel, FoundModel, i
         files.setdefault(about.path.resolve(), (one, about))
     ordered = sorted(files.values(), key=lambda pair: pair[1].file_bytes)
     return [
-        (small, large, pair_memory(of_small, of_large))
+        (small, large, describing.pair_memory(of_small, of_large))
         for at, (small, of_small) in enumerate(ordered)
         for large, of_large in ordered[at + 1 :]
         if of_small.vocabulary_id == of_large.vocabulary_id
@@ -348,7 +335,7 @@ def echo_local(
         named = [one.name, about.family, about.size_label, about.quantisation]
         rows.append([*named, gigabytes(about.file_bytes), reads, template])
     _echo_table(rows)
-    memory = machine_memory()
+    memory = describing.machine_memory()
     rows = [["small and large of one vocabulary", "memory", ""]]
     for small, large, needed in pairs:
         name = f"{small.name}  {large.name}"
@@ -372,7 +359,7 @@ def echo_catalogue() -> None:
     click.echo()
     _echo_table(rows)
     rows, notes = [["pairs of the catalogue", "download", "memory", ""]], [""]
-    memory = machine_memory()
+    memory = describing.machine_memory()
     for pair in known_pairs():
         needed, lacks = catalogue_memory(pair), download_bytes(pair)
         name = f"{pair.specialist}  {pair.generalist}"
@@ -387,7 +374,7 @@ def echo_catalogue() -> None:
     )
 
 
-def recommended_pair(memory: MachineMemory, cores: int) -> KnownPair | None:
+def recommended_pair(memory: describing.MachineMemory, cores: int) -> KnownPair | None:
     """The pair of the catalogue with the largest checker that fits into the unused
     memory and is read fast enough; None if only the embedded pair does."""
     fitting = {
@@ -402,7 +389,7 @@ def recommended_pair(memory: MachineMemory, cores: int) -> KnownPair | None:
 
 def echo_recommendation() -> None:
     """Show the pair for this machine, and how to get it."""
-    memory, cores = machine_memory(), usable_cores()
+    memory, cores = describing.machine_memory(), usable_cores()
     found = recommended_pair(memory, cores)
     machine = f"this machine ({gigabytes(memory.total)} of memory, {cores} cores)"
     if found is None:
@@ -423,7 +410,7 @@ def _models_of(pair: KnownPair) -> tuple[HubModel, HubModel]:
 
 
 def _is_here(model: HubModel) -> bool:
-    return (folder_of(model.repository) / model.file).is_file()
+    return (finding.folder_of(model.repository) / model.file).is_file()
 
 
 def download_bytes(pair: KnownPair) -> int:
@@ -435,8 +422,8 @@ def download_bytes(pair: KnownPair) -> int:
 def catalogue_memory(pair: KnownPair) -> int:
     """About how many bytes a pair takes on one machine, as `pair_memory` counts."""
     small, large = _models_of(pair)
-    texts = TEXTS_OF_A_SERVER
-    return small.memory(LONGEST_TEXT, 1 + texts) + large.memory(LONGEST_TEXT, texts)
+    texts, length = describing.TEXTS_OF_A_SERVER, describing.LONGEST_TEXT
+    return small.memory(length, 1 + texts) + large.memory(length, texts)
 
 
 def echo_check(
@@ -444,7 +431,7 @@ def echo_check(
 ) -> None:
     """Show what a check found; raises ContextFullError if it measured no text."""
     small, _ = described
-    needed, memory = pair_memory(*described), machine_memory()
+    needed, memory = describing.pair_memory(*described), describing.machine_memory()
     size, number = small.vocabulary_size, small.vocabulary_id[:8]
     plain = "none in the small one: a plain one is used"
     click.echo(f"vocabulary  one, of {size:,} tokens ({number})")
@@ -491,7 +478,7 @@ def list_as_object(
     passed_by: Sequence[tuple[FoundModel, str]],
 ) -> dict[str, Any]:
     """What `list` shows, for programs."""
-    memory, cores = machine_memory(), usable_cores()
+    memory, cores = describing.machine_memory(), usable_cores()
     best = recommended_pair(memory, cores)
     return {
         "memory": asdict(memory),
@@ -520,7 +507,7 @@ def list_as_object(
 
 
 def _memory(needed: int) -> dict[str, Any]:
-    return {"bytes": needed, "fit": machine_memory().fit(needed)}
+    return {"bytes": needed, "fit": describing.machine_memory().fit(needed)}
 
 
 def _echo_table(rows: list[list[str]], notes: Sequence[str] = ()) -> None:

@@ -14,17 +14,9 @@ import click
 from base.extras import how_to_add
 from decoding_core.errors import InvalidSettingsError, StoppedError
 from decoding_core.foreign_text import legible, one_line
-from edge_app.commands import options
+from edge_app.commands import options, terminal
 from edge_app.commands.options import outline
-from edge_app.commands.terminal import (
-    STOPPED,
-    Progress,
-    bars,
-    echo_json,
-    heading,
-    note,
-    stoppable,
-)
+from edge_app.commands.terminal import STOPPED, Progress, note, stoppable
 from edge_app.config.settings import (
     Settings,
     ledger_path,
@@ -108,7 +100,7 @@ def search_command(
         held = store.counts()["received" if received else "own"]
     for passage in found:
         if as_json:
-            echo_json(asdict(passage))
+            terminal.echo_json(asdict(passage))
         else:
             _show_found(passage, explain)
     if not found:
@@ -118,7 +110,7 @@ def search_command(
 def _show_found(passage: Passage, explain: bool) -> None:
     sender = f" from {passage.sender}" if passage.sender and not passage.own else ""
     named = f"{passage.score:6.2f}  {passage.record_id}  {title(passage)}{sender}"
-    heading(one_line(named))
+    terminal.heading(one_line(named))
     click.echo(_INDENT + " ".join(one_line(passage.text).split())[:_EXCERPT])
     if explain:  # the sum that the score is: words 5.10 (pier 3.40, photos 1.70) + ...
         parts = {name: part for name, part in passage.score_parts.items() if part}
@@ -187,7 +179,7 @@ def status_command(as_json: bool) -> None:
             for name in ("server", "specialist", "generalist")
         }
         body = {"folder": str(state_folder()), "addresses": addresses, **named}
-        echo_json(body | {"ledger": len(entries), "store": asdict(summary)})
+        terminal.echo_json(body | {"ledger": len(entries), "store": asdict(summary)})
         return
     sent = f"{len(entries)} requests, {sum(one.size for one in entries):,} bytes sent"
     for line in _status(summary, addresses, settings, sent):
@@ -201,8 +193,8 @@ def status_command(as_json: bool) -> None:
     for name, counts in charts:
         if counts:
             click.echo()
-            heading(name)
-            click.echo("\n".join(bars(counts)))
+            terminal.heading(name)
+            click.echo("\n".join(terminal.bars(counts)))
     if summary.languages is None and summary.usable:
         note(f"\nto count languages as well: {how_to_add('languages')}")
 

@@ -132,7 +132,7 @@ def ledger_path() -> Path:
 
 
 def read_settings(path: Path | None = None) -> Settings:
-    """The settings, or the defaults if there is no file. Raises InvalidSettingsError, and
+    """The settings, or the defaults without a file. Raises InvalidSettingsError, and
     StoreLockedError if it is sealed with a key that cannot be had."""
     path, settings = path or settings_path(), Settings()
     if path.exists():

@@ -20,21 +20,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 from base.owner_only import create
 from decoding_core.errors import DecodingError
-from edge_app.decoding.events import (
-    Drafted,
-    Emit,
-    Event,
-    Finished,
-    Received,
-    Sent,
-    Source,
-    SourcesFound,
-    Statistics,
-    decoded,
-    dumped,
-    event_from,
-    to_json,
-)
+from edge_app.decoding import events
+from edge_app.decoding.events import Emit, Event, decoded, dumped, event_from, to_json
 from edge_app.service.requests import WriteRequest
 from models.prompts import TASKS, Request
 
@@ -73,7 +60,7 @@ class Tape:
         runs: list[list[Recorded]] = [[]]
         for one in self.recorded:
             runs[-1].append(one)
-            if isinstance(one.event, Finished):
+            if isinstance(one.event, events.Finished):
                 runs.append([])
         return [run for run in runs if run]
 
@@ -197,11 +184,11 @@ def _mask_of(letter: str) -> str:
 
 def _masked(event: Event) -> Event:
     values = _hidden_fields(event)
-    if isinstance(event, Finished):
+    if isinstance(event, events.Finished):
         values = {"reason": event.reason, "statistics": event.statistics}
-    if isinstance(event, Sent | Received):
+    if isinstance(event, events.Sent | events.Received):
         values["time"] = 0.0
-    if isinstance(event, Sent):
+    if isinstance(event, events.Sent):
         values["payload"] = bytes(len(event.payload))
         values["url"] = "http://server.example/"
     made: Event = type(event)(**values)
@@ -260,7 +247,7 @@ _NOTHING: dict[str, Any] = {
 
 def by_the_clock(event: Event) -> None:
     """Wait before `event` about as long as a model would need."""
-    time.sleep(0.02 if isinstance(event, Drafted) else 0.001)
+    time.sleep(0.02 if isinstance(event, events.Drafted) else 0.001)
 
 
 @dataclass
@@ -286,14 +273,14 @@ class RecordedService(WritingService):
         for event in recording:
             self.pace(event)
             if stop.is_set():
-                emit(Finished("stopped", Statistics()))
+                emit(events.Finished("stopped", events.Statistics()))
                 return
             emit(event)
         self.played_all = True
         if self.hold:
             stop.wait()
 
-    def search(self, query: str, limit: int = 20) -> list[Source]:
+    def search(self, query: str, limit: int = 20) -> list[events.Source]:
         """Sources in the recordings that hold `query`."""
         words = query.casefold()
         found = (
@@ -303,17 +290,17 @@ class RecordedService(WritingService):
         )
         return list(islice(found, limit))
 
-    def texts(self, record_ids: Sequence[int]) -> list[Source]:
+    def texts(self, record_ids: Sequence[int]) -> list[events.Source]:
         """Sources in the recordings of these records."""
         found = {one.record_id: one for one in self._sources()}
         return [found[one] for one in record_ids if one in found]
 
-    def _sources(self) -> list[Source]:
+    def _sources(self) -> list[events.Source]:
         return [
             source
             for recording in self.recordings
             for event in recording
-            if isinstance(event, SourcesFound)
+            if isinstance(event, events.SourcesFound)
             for source in event.sources
         ]
 

@@ -12,18 +12,9 @@ from decoding_core.errors import StoppedError
 from decoding_core.messages import OpenSession
 from decoding_core.protocols import Method, Verifier
 from decoding_core.verifier import common_prefix, hold_text, read_text, role_of
+from edge_app.decoding import events
 from edge_app.decoding.deciders import Draws
-from edge_app.decoding.events import (
-    Drafted,
-    Emit,
-    Event,
-    EventEmitter,
-    FinishReason,
-    Opened,
-    Settled,
-    SourcesFound,
-    Token,
-)
+from edge_app.decoding.events import Emit, Event
 from edge_app.decoding.loop import DecodeLoop, Gate
 from edge_app.decoding.session import Patience, VerifierSession
 from edge_app.retrieval.context import PromptBuilder, Prompts
@@ -65,7 +56,9 @@ class TextJob:
             read = min(read + _PIECE, len(token_ids))
             read_text(engine, token_ids[:read])
 
-    def run(self, verifier: Verifier, passages: Sequence[Passage]) -> FinishReason:
+    def run(
+        self, verifier: Verifier, passages: Sequence[Passage]
+    ) -> events.FinishReason:
         """Write the text and return why it ended; raises DecodingError."""
         request, settings = self.request, self.request.settings
         vocabulary = self.model.vocabulary
@@ -75,9 +68,9 @@ class TextJob:
             worn = self.context.adapter
             adapter = "" if worn is None else worn.name
             reads = request.personalisation
-            self.emit(SourcesFound(prompts.sources, reads, adapter))
+            self.emit(events.SourcesFound(prompts.sources, reads, adapter))
             span = SpanEnd(self.emit, request.instead_of, request.behind)
-            emitter = EventEmitter(
+            emitter = events.EventEmitter(
                 span.hear if request.instead_of.strip() else self.emit,
                 vocabulary.piece,
                 weighs=request.weighs,
@@ -106,7 +99,7 @@ class TextJob:
                     readers.submit(hold_text, engine, prompts.private_ids[:-1])
                 opened = session.open()
             generalist = "" if opened is None else opened.generalist
-            self.emit(Opened(generalist or "this device alone", not generalist))
+            self.emit(events.Opened(generalist or "this device alone", not generalist))
 
             loop = DecodeLoop(
                 settings,
@@ -202,14 +195,14 @@ class SpanEnd:
     def hear(self, event: Event) -> None:
         """Pass an event on, without what is settled behind the end."""
         match event:
-            case Settled(tokens) if self._instead_of:
-                self._emit(Settled(self._kept(tokens)))
-            case Settled() | Drafted() if self.reached:
+            case events.Settled(tokens) if self._instead_of:
+                self._emit(events.Settled(self._kept(tokens)))
+            case events.Settled() | events.Drafted() if self.reached:
                 pass
             case _:
                 self._emit(event)
 
-    def _kept(self, tokens: tuple[Token, ...]) -> tuple[Token, ...]:
+    def _kept(self, tokens: tuple[events.Token, ...]) -> tuple[events.Token, ...]:
         """The tokens before the end; a space that belongs to the last is kept."""
         if self.reached:
             return ()

@@ -8,6 +8,7 @@ import pytest
 from edge_app.commands import models as output
 from edge_app.config.settings import read_settings, settings_path
 from models.files import locate
+from models.local import describing
 from models.local.describing import MachineMemory, describe
 from models.local.finding import folder_of
 from tests.models.local.test_finding import header_only
@@ -106,7 +107,7 @@ def test_a_pair_is_recommended_for_the_machine(
     """The largest that has room now and that its cores read fast enough; where the
     memory is not known, the one that is here."""
     memory = MachineMemory(gigabytes * 10**9, gigabytes * 10**9)
-    monkeypatch.setattr(output, "machine_memory", lambda: memory)
+    monkeypatch.setattr(describing, "machine_memory", lambda: memory)
     monkeypatch.setattr(output, "usable_cores", lambda: cores)
     assert json.loads(run("models", "list", "--json").stdout)["recommended"] == pair
     said = run("models", "list").stdout.partition("\n\n")[0]
