@@ -4,7 +4,7 @@ Works on lines. A line only counts as the introduction of a quote, as in "On Mon
 wrote:", if it carries a date or an address besides looking like one: a lost quote
 teaches somebody else's style, but so does prose that was cut because it said "he
 wrote:". Words of a language decide as little as can be; shape decides where it can, so
-that it works in languages that phrases.py does not list.
+that it works in languages that phrases.toml does not list.
 
 Three parts follow each other here: introductions of quotes, headings of forwarded
 messages (blocks of headers, bars, what Lotus Notes writes), and `drop_quotes`, which

@@ -110,7 +110,7 @@ class Readers:
     def _read(self, letters: Iterable[Unread]) -> Iterator[Item]:
         underway: deque[tuple[Future[list[Item]], int]] = deque()
         errors: list[Exception] = []
-        for chunk, size in _chunks(_put_aside(letters, errors)):
+        for chunk, size in _chunks(letters, errors):
             if self._threads is None:
                 self._threads = ThreadPoolExecutor(self.number, "reading")
                 while len(self._all) < self.number:
@@ -186,24 +186,22 @@ class _Reader:
             self.stdin.close()
 
 
-def _put_aside(letters: Iterable[Unread], errors: list[Exception]) -> Iterator[Unread]:
-    """The letters up to the error that ends them, so that none before it is lost."""
-    try:
-        yield from letters
-    except Exception as error:  # noqa: BLE001  (it is raised later)
-        errors.append(error)
-
-
-def _chunks(letters: Iterable[Unread]) -> Iterator[tuple[Chunk, int]]:
-    """The letters in portions, with their bytes."""
+def _chunks(
+    letters: Iterable[Unread], errors: list[Exception]
+) -> Iterator[tuple[Chunk, int]]:
+    """The letters in portions, with their bytes. An error that ends them is put into
+    `errors`, so that none before it is lost."""
     chunk: Chunk = []
     size = 0
-    for one in letters:
-        chunk.append(one)
-        size += one.size if isinstance(one, Letter) else 0
-        if len(chunk) == _LETTERS or size >= _BYTES:
-            yield chunk, size
-            chunk, size = [], 0
+    try:
+        for one in letters:
+            chunk.append(one)
+            size += one.size if isinstance(one, Letter) else 0
+            if len(chunk) == _LETTERS or size >= _BYTES:
+                yield chunk, size
+                chunk, size = [], 0
+    except Exception as error:  # noqa: BLE001  (it is raised later)
+        errors.append(error)
     if chunk:
         yield chunk, size
 

@@ -155,10 +155,10 @@ def test_a_really_full_disk(tmp_path, monkeypatch):
 mount -t tmpfs -o size=2m small {mounted} && {sys.executable} - <<'END'
 from pathlib import Path
 from personal_store import Store, StoreError, import_source
-from personal_store import importing
+from personal_store import import_runs, importing
 from personal_store.search.tables import check
 importing.BATCH = 25
-importing.check_room = lambda *_, **__: None
+import_runs.check_room = lambda *_, **__: None
 with Store.open(Path("{mounted}/store.db")) as store:
     try:
         import_source(store, "mbox", Path("{tmp_path}/0.mbox"), me=["{ME}"])
@@ -169,7 +169,7 @@ END
 cat /dev/zero > {mounted}/rest 2> {mounted}/complaint
 export SPECSTEER_HOME={mounted} SPECSTEER_EXTRA_BUFFERS=off
 {sys.executable} -m edge_app.cli status --json
-{sys.executable} -m edge_app.cli write --sample --max-tokens 5 Tea < {os.devnull}
+{sys.executable} -m edge_app.cli write --max-tokens 5 Tea < {os.devnull}
 """
     sources(tmp_path, 1, 4000)
     done = subprocess.run(
