@@ -155,23 +155,17 @@ scope_option = click.option(
     "scopes",
     multiple=True,
     type=click.Choice([str(scope) for scope in Scope]),
+    default=[str(Scope.VERIFY)],
+    callback=lambda _, __, words: frozenset(map(Scope, words)),
     help="What its token is good for, may be given several times; default: verify.",
 )
 expires_option = click.option(
     "--expires-days",
+    "expires",
     type=click.IntRange(1, 36_500),
+    callback=lambda _, __, days: days and int(time.time()) + days * _DAY_SECONDS,
     help="Days after which its token is good no more; default: never.",
 )
-
-
-def chosen_scopes(words: tuple[str, ...]) -> frozenset[Scope]:
-    """The scopes that were given, or the usual one."""
-    return frozenset(map(Scope, words)) or frozenset({Scope.VERIFY})
-
-
-def expiry(people: People, days: int | None) -> int | None:
-    """When a token ends that is good for `days`; None: never."""
-    return None if days is None else people.now + days * _DAY_SECONDS
 
 
 @click.group("devices", cls=Group, invoke_without_command=True)
@@ -232,15 +226,14 @@ def list_devices(revoked: bool, as_json: bool) -> None:
 @scope_option
 @expires_option
 def add_device(
-    name: str, user: str, scopes: tuple[str, ...], expires_days: int | None
+    name: str, user: str, scopes: frozenset[Scope], expires: int | None
 ) -> None:
     """Make a token for a program that cannot be paired, and show it this once.
 
     The token alone is printed on standard output.
     """
     with open_people() as people:
-        expires = expiry(people, expires_days)
-        token = people.add_device(name, user, chosen_scopes(scopes), expires)
+        token = people.add_device(name, user, scopes, expires)
     click.echo("This is shown once; keep it where others cannot read it.", err=True)
     click.echo(token)
 
@@ -343,8 +336,8 @@ def pair(
     user: str,
     address: str | None,
     behind_proxy: bool,
-    scopes: tuple[str, ...],
-    expires_days: int | None,
+    scopes: frozenset[Scope],
+    expires: int | None,
     wait: bool,
     as_json: bool,
 ) -> None:
@@ -367,8 +360,8 @@ def pair(
             people,
             name,
             user,
-            chosen_scopes(scopes),
-            expiry(people, expires_days),
+            scopes,
+            expires,
             by_certificate=not behind_proxy,
         )
         invitation = Invitation(code, url, fingerprint)
