@@ -95,10 +95,9 @@ class SpecSteerApp(App[None]):
         practice_models: bool = False,
         preferences: Preferences | None = None,
     ) -> None:
-        """`first_request` fills the brief where the store holds sample letters only;
-        `journals` is where drafts are kept as they are written, None: nowhere;
-        `practice_models` says that the embedded pair writes; `preferences` are what the
-        settings say of the app."""
+        """`first_request` fills the brief if the store holds sample letters only;
+        without `journals` no draft is kept; `practice_models`: the embedded pair
+        writes."""
         put_right()
         self.preferences = preferences or Preferences()
         use_keymap(self.preferences.keymap)
@@ -157,8 +156,7 @@ class SpecSteerApp(App[None]):
         )
 
     def copy_to_clipboard(self, text: str) -> None:
-        """Copy `text` by OSC 52 and by the programs of this machine, without characters
-        that a shell would obey when the person pastes it."""
+        """Copy `text` everywhere, without characters that a shell would obey."""
         # Subprocesses take a hundredth of a second to import.
         from edge_app.tui.outside import hand_to_programs, osc52, programs
 
@@ -180,8 +178,7 @@ class SpecSteerApp(App[None]):
             await super().on_event(event)
 
     async def _hand_on(self, event: events.Event) -> None:
-        """Give a screen that waits for any key just that one, whatever it is bound to;
-        all else goes Textual's way."""
+        """Give a screen that waits for any key just that one; else go Textual's way."""
         if getattr(self.screen, "takes_all_keys", False):
             self.screen.post_message(event)
             return
@@ -301,8 +298,8 @@ class SpecSteerApp(App[None]):
         self.push_screen(LeaveQuestion(self.writing.unkept), answered)
 
     def keep_draft(self) -> None:
-        """Have the disk hold the draft; `last_words` says where it is, or why it is
-        not. Asked for at any time, after any error, it raises nothing."""
+        """Sync the draft; `last_words` says where it is, or why it is not. Raises
+        nothing."""
         writing = self.writing
         with suppress(Exception):  # what broke may break this, too
             writing.background.apply()
@@ -379,8 +376,7 @@ class SpecSteerApp(App[None]):
             self.push_screen(Palette(id="--command-palette"))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """Every action as a palette command, since a terminal may keep its key. Of
-        Textual's own, those of a panel of keys and of screenshots are ours or none."""
+        """Every action as a palette command, since a terminal may keep its key."""
         del screen
         yield SystemCommand("Theme", "other colours", self.action_change_theme)
         for name, action in EVERY.items():
@@ -406,17 +402,13 @@ DRAWERS = {
     "sources": ("sources:SourcesDrawer",),
     "style": ("style:StyleDrawer", "page.brief.request", "page.stale"),
 }
-"""Drawers by their names: the class, which is imported when one is first opened so
-that the page is painted before, and what of the app it is given."""
+"""For each drawer its class, which is imported when it is first opened, and the
+attributes of the app that it is given."""
 
 
 def run_app(app: SpecSteerApp) -> int:
-    """Run until the person leaves; the exit code. The service is closed in any case.
-
-    Where a thread cannot be ended, such as one that waits for a disk to give it a
-    model, the process ends here: Python's own way out would pull the libraries away
-    from under that thread.
-    """
+    """Run until the person leaves; the exit code. The process ends here if a thread
+    cannot be ended: Python's own way out would pull libraries away from under it."""
     try:
         app.run()
     except BaseException:
@@ -450,8 +442,8 @@ def at_its_own_speed(tape: Tape, speed: float = 1.0) -> Callable[[Event], None]:
 
 
 class ReplayApp(SpecSteerApp):
-    """Plays the first text at once and the others as further versions. No draft is
-    kept: nothing was written."""
+    """Plays the first text at once and the others as further versions; keeps no
+    draft."""
 
     def __init__(self, tape: Tape, speed: float = 1.0) -> None:
         from edge_app.service.tape import events_of
@@ -471,8 +463,7 @@ class ReplayApp(SpecSteerApp):
 
 
 class Palette(CommandPalette):
-    """A palette that runs one command: a second Enter, click or Esc of the same moment
-    would close the screen below it, which ends the app where there is none."""
+    """Runs one command: a second Enter or Esc of the same moment would end the app."""
 
     @on(Input.Submitted)
     @on(OptionList.OptionSelected)

@@ -1,8 +1,4 @@
-"""Blocking calls in threads, and what came of them, for the thread of the screen.
-
-The threads are daemons, and `close` waits for none that loads a model: leaving the app
-never does. A thread that cannot be ended is left to the end of the process.
-"""
+"""Blocking calls in daemon threads, and their results, for the thread of the screen."""
 
 from __future__ import annotations
 
@@ -93,8 +89,8 @@ class Background:
         *,
         waits: bool = True,
     ) -> None:
-        """Run `work` in a thread, and `then` with its result or `failed` with a
-        sentence in the thread of the screen. `close` waits for it if it `waits`."""
+        """Run `work` in a thread, then `then` with its result or `failed` with a
+        sentence in the screen's thread. `close` waits for it if it `waits`."""
 
         def run() -> None:
             try:
@@ -114,8 +110,8 @@ class Background:
         thread.start()
 
     def close(self, close_service: Callable[[], None], patience: float = 3.0) -> bool:
-        """Close the service after `patience` seconds at most for the threads that write
-        to the store or talk to the server; True if all threads have ended."""
+        """Close the service, after at most `patience` seconds for threads that it waits
+        for; True if all threads have ended."""
         self.closing.set()
         deadline = time.monotonic() + patience
         for thread, waits in self._threads.items():

@@ -1,9 +1,5 @@
-"""What happens to a draft, as entries of its journal, and what they make of it.
-
-The journal is the truth and the screen shows what it folds to, so the app may end in
-any way at any time. Letters are counted as Python counts them. `version` is the place
-of a version among all that were asked for, from 0.
-"""
+"""What happens to a draft, as entries of its journal, and what they fold to. Letters
+are counted as Python counts them; versions are numbered from 0."""
 
 from __future__ import annotations
 
@@ -240,9 +236,7 @@ _KEPT = (
 
 
 def worth_keeping(event: Event) -> Event | None:
-    """What of the event a journal keeps, None for nothing: what only passes over the
-    screen, and what the ledger keeps. The texts of sources stay in the store alone,
-    where they can be forgotten."""
+    """What a journal keeps of an event, without the texts of sources; None: nothing."""
     match event:
         case events.SourcesFound(sources=sources):
             bare = tuple(replace(source, excerpt="") for source in sources)
@@ -266,8 +260,8 @@ def to_line(entry: Entry) -> str:
 
 
 def from_line(line: str) -> Entry:
-    """The entry that `to_line` wrote; raises ValueError or TypeError for any other
-    line. Settings that this version of the program lacks are the usual ones."""
+    """The entry that `to_line` wrote, with default settings if it has unknown ones;
+    raises ValueError or TypeError for any other line."""
     body: dict[str, Any] = json.loads(line)
     kind = _KINDS.get(body.pop("kind", None))
     if kind is Written:
@@ -288,8 +282,7 @@ def from_line(line: str) -> Entry:
 
 
 def joined(first: Entry | None, second: Entry) -> Entry | None:
-    """One entry that does what two edits of neighbouring letters do, one after the
-    other; None if there is none, or it would be long."""
+    """One entry for two edits that touch each other; None if it would be too long."""
     match first, second:
         case Edited(version=one, runs=runs), Edited(version=other, runs=more):
             if one != other:
@@ -339,12 +332,7 @@ class Draft:
         return self.variants[self.current] if self.variants else None
 
     def apply(self, entry: Entry, now: float = 0.0) -> None:  # noqa: C901
-        """Let `entry` happen at `now`.
-
-        Raises:
-            ValueError: it speaks of a version or letters that are not there; the draft
-                is as it was.
-        """
+        """Apply `entry`; raises ValueError, and changes nothing, if it is invalid."""
         self.aside = isinstance(entry, PutAside)
         match entry:
             case Asked(task, recipient, at, removed, text):

@@ -1,12 +1,9 @@
 """Journals on the disk: a folder of drafts, a file each, a line for each entry.
 
-The first line says which version of the format follows. Every other line is an entry
-with its checksum, or sealed where the store is encrypted. Lines are only appended, each
-with one `write`, so that the end of the process at any moment loses none; the disk is
-made to have them by `sync`. A journal that grew long by editing is put in place anew,
-whole or not at all, when it is next opened. A line that the end of the machine cut off,
-and what stands behind a damaged one, is not read. Who has a journal open holds a lock
-on it, which the system takes back when the process ends.
+The first line has the version of the format, every other an entry with its checksum, or
+sealed if the store is encrypted. Lines are only appended, so that the end of the
+process at any moment loses none; `sync` has the disk hold them. A cut line, and what
+stands behind a damaged one, is not read. A journal is locked while it is open.
 """
 
 from __future__ import annotations
@@ -84,13 +81,8 @@ class JournalFolder:
         return [path for _, path in sorted(found, reverse=True)]
 
     def open(self, path: Path) -> tuple[Journal, Draft]:
-        """Go on with the journal at `path`, and what it folds to. A plain one is
-        sealed first if the store has become encrypted; a long one is written anew
-        without what was done over.
-
-        Raises:
-            JournalError: another window has it open, or it cannot be read.
-        """
+        """Open a journal: it, and the draft that it folds to. Raises JournalError if
+        another window has it open or it cannot be read."""
         handle = _locked(path)
         try:
             _remove_parts(path)
@@ -187,8 +179,8 @@ class JournalFolder:
     def _rewritten(
         self, path: Path, handle: int, read: _Read, key: str
     ) -> tuple[int, _Read]:
-        """The same journal under `key`, in the place of the old one, and its handle,
-        which holds the lock; the old one is closed and overwritten."""
+        """Replace the journal by one under `key`, and shred the old one; the new
+        handle, which holds the lock."""
         part = part_of(path)
         try:
             head, seal = header(path.name, key, read.begun)
@@ -359,8 +351,7 @@ def _place(name: str, number: int) -> str:
 
 
 def _remove_parts(path: Path) -> None:
-    """Overwrite and delete what a process that was killed left half rewritten of the
-    journal at `path`, whose lock we hold."""
+    """Shred what a killed process left half rewritten of the journal at `path`."""
     for part in path.parent.glob(f"{path.name}.*.part"):
         shred(part)
 

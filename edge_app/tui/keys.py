@@ -1,7 +1,4 @@
-"""Every action once: its key, its other keys, what it does, and where it is shown.
-
-`use_keymap` gives actions other keys, which every word on the screen then names.
-"""
+"""Every action: its keys, what it does, and where it is shown."""
 
 from __future__ import annotations
 
@@ -162,13 +159,9 @@ def ways_out(keymap: Mapping[str, str]) -> list[str]:
 
 
 def resolved(wanted: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """The keymap that `[keys]` makes, by action, with the actions alone whose keys are
-    other than usual; and a sentence for each thing that could not be as it says.
-
-    A key that was asked for goes to who asked, and first to the action that stands
-    first in the list; an action that loses all its keys has none. Where no key would
-    leave the app that every terminal sends, the usual one does.
-    """
+    """The keymap of the actions that `[keys]` gives other keys, and a sentence for each
+    thing that cannot be as it says. A key goes to the first action that asks for it;
+    Quit keeps its own if no other key of every terminal would leave."""
     keymap, problems = _as_wanted(wanted)
     if ways_out(keymap):
         return keymap, problems

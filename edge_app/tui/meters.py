@@ -58,8 +58,8 @@ class Traffic:
 
 
 def round_trips(variant: Variant) -> tuple[float, float] | None:
-    """The median and the 95th percentile of the milliseconds from a block to its
-    verdict; None if no block was verified."""
+    """Median and 95th percentile of the round trips in milliseconds; None without
+    any."""
     waits = sorted(1000 * verified.seconds for verified in variant.verified)
     return (median(waits), waits[ceil(0.95 * len(waits)) - 1]) if waits else None
 

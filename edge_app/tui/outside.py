@@ -27,8 +27,7 @@ _LONGEST = 256
 
 
 def osc52(text: str, environment: Mapping[str, str] = os.environ) -> str:
-    """The sequence that asks the terminal to copy `text`, in a wrapping that GNU screen
-    takes off where the app runs in one."""
+    """The sequence that has the terminal copy `text`, wrapped if GNU screen runs it."""
     data = base64.b64encode(text.encode("utf-8", "replace")).decode()
     sequence = f"\x1b]52;c;{data}\x07"
     if not environment.get("STY"):
@@ -101,12 +100,8 @@ def editor_command(environment: Mapping[str, str] = os.environ) -> list[str]:
 
 
 def edited(text: str, words: list[str]) -> str:
-    """`text` as the editor `words` left it, which has the terminal meanwhile. It lies
-    in a file that nobody else may read, which is overwritten afterwards.
-
-    Raises:
-        EditorError: the editor failed, or what it left cannot be read.
-    """
+    """`text` as the editor `words` left it, in a private file that is shredded. Raises
+    EditorError if the editor fails or its result cannot be read."""
     folder = Path(tempfile.mkdtemp(prefix="edit-", dir=state_folder()))
     path = folder / "letter.txt"
     try:
@@ -130,8 +125,7 @@ def edited(text: str, words: list[str]) -> str:
 
 
 def changes(before: str, after: str) -> list[Change]:
-    """The edits that make the one text the other, the last first, by whole words, so
-    that letters which stay keep what is known of them."""
+    """The edits by whole words from one text to the other, the last first."""
     ours, theirs = _PIECES.findall(before), _PIECES.findall(after)
     starts = list(accumulate(map(len, ours), initial=0))
     matcher = SequenceMatcher(None, ours, theirs, autojunk=len(ours) > 4000)

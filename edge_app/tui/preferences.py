@@ -1,8 +1,5 @@
-"""The app's colours, dark and light.
-
-Every colour is an entry of the 256-colour palette, so it is the same in terminals that
-have no more: others are mapped to the nearest entry, and a bluish grey becomes navy.
-"""
+"""The app's settings, and its colours: entries of the 256-colour palette, as other
+colours are mapped to the nearest entry, and a bluish grey becomes navy."""
 
 from __future__ import annotations
 
@@ -49,8 +46,7 @@ LIGHT = Theme(
 
 
 def fitting(environment: Mapping[str, str] = os.environ) -> str:
-    """The name of the theme for a terminal that says how light it is, such as
-    `COLORFGBG=0;15`; the dark one for all others."""
+    """The theme for a terminal that says how light it is, such as `COLORFGBG=0;15`."""
     ground = environment.get("COLORFGBG", "").rpartition(";")[2]
     light = ground.isdigit() and int(ground) in (7, *range(9, 16))
     return LIGHT.name if light else DARK.name
@@ -65,8 +61,8 @@ class Preferences:
         path: Path | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        """`path` is the settings file, None: the usual one; `options` are settings that
-        the command line gave in place of it."""
+        """`path`: the settings file, None: the usual one; `options`: from the command
+        line."""
         settings = settings or Settings()
         self.path = path
         self.options = dict(options or {})
@@ -82,8 +78,8 @@ class Preferences:
             self.theme = name
 
     def keep_keys(self, action: str, keys: str | None) -> list[str]:
-        """Give an action these keys, None for its usual ones; what changes besides, as
-        sentences. Raises as `write_settings` does."""
+        """Give an action these keys, None: its usual ones; further changes in
+        sentences."""
         changed = {name: value for name, value in self.keys.items() if name != action}
         if keys is not None:
             changed[action] = keys
@@ -93,12 +89,8 @@ class Preferences:
         return [problem for problem in problems if problem not in known]
 
     def keep(self, name: str, value: Any) -> Path:
-        """Write one setting, None for its default; the file.
-
-        Raises:
-            InvalidSettingsError: it cannot be this.
-            StoreLockedError, OSError: the file cannot be written.
-        """
+        """Write one setting, None: its default; the file. Raises InvalidSettingsError,
+        StoreLockedError or OSError."""
         # tomlkit takes long to import, which the first paint does without.
         from edge_app.config.settings import write_settings
 

@@ -1,5 +1,4 @@
-"""Files that the app reads and writes where a person says; nothing is ever overwritten
-without being asked, and every path that cannot be has a sentence."""
+"""Files that a person names: nothing is overwritten without being asked."""
 
 from __future__ import annotations
 
@@ -91,14 +90,9 @@ def free(path: Path) -> Path:
 
 
 def save(path: Path, text: str, *, instead_of: FileState | None = None) -> Path:
-    """Write `text`, ended by a newline, to a new file or `instead_of` one.
-
-    Where it fails, what stood there stands there still.
-
-    Raises:
-        TakenError: there is a file, and not the one given as `instead_of`.
-        PathError: nothing can be written there.
-    """
+    """Write `text` and a newline to a new file or `instead_of` one, wholly or not at
+    all. Raises TakenError if there is another file, PathError if nothing can be
+    written."""
     if not text.endswith("\n"):
         text += "\n"
     body = text.encode("utf-8", "replace")

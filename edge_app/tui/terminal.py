@@ -1,14 +1,9 @@
 """What terminals send and Textual 8 misreads, put right before an app is run.
 
-Older terminals, and most over SSH, send Alt with a key as ESC and the key. Textual
-reads ESC c as `alt+c` with the character c, and ESC 1 as the sign that a Mac has on
-that key; every text field types both. What comes right behind it makes it an unknown
-sequence, which is typed letter by letter. It reads ESC CR as Enter. And a byte that is
-no UTF-8 (a Latin-1 terminal, a cut paste) ends its input thread, and so the app. What
-stands behind an ESC in a paste is read as keys: a text from elsewhere could quit the
-app, or save a file.
-
-Of two keys that come together the second may act first: see `KeyQueue`.
+Textual reads Alt as older terminals send it, ESC and a key, as text; ESC CR as Enter;
+what stands behind an ESC in a paste as keys, so a text from elsewhere could quit the
+app; and a byte that is no UTF-8 ends its input thread. Of two keys that come together
+the second may act first: see `KeyQueue`.
 """
 
 from __future__ import annotations
@@ -40,8 +35,7 @@ _BEGINS, _ENDS = "\x1b[200~", "\x1b[201~"
 
 
 WORD_KEYS = {"alt+b": "ctrl+left", "alt+f": "ctrl+right"}
-"""What moves by a word in a shell and with iTerm's editing keys, and what does so in a
-text field."""
+"""Keys that move by a word in a shell, and those that do in a text field."""
 _BEGIN_SEQUENCES = "[O"
 """Behind an ESC these begin other keys: Alt with one of them is known by a pause."""
 _ALT_WITH_TEXT = re.compile(r"\x1b\[(\d+)(?::\d*)*;3(?::[12])?;(\d+)u")
@@ -55,8 +49,8 @@ class _Key(NamedTuple):
 
 
 def put_right() -> None:
-    """Know ESC with a character as Alt with its key, read bytes that are no text as the
-    replacement character, and none of a paste as a key."""
+    """Read ESC with a character as Alt with its key, invalid bytes as the replacement
+    character, and no part of a paste as a key."""
     table: dict[str, object] = ANSI_SEQUENCES_KEYS  # type: ignore[assignment]
     for sequence in [one for one in table if len(one) == 2 and one[1].isprintable()]:
         del table[sequence]  # a sign, or an editing key of one terminal
@@ -96,8 +90,7 @@ def _key_events(
 
 
 class InertPastes:
-    """Takes what a terminal sends, in pieces cut anywhere, and gives it back with the
-    replacement character for each ESC inside a paste."""
+    """Passes on what a terminal sends, with U+FFFD for each ESC inside a paste."""
 
     def __init__(self) -> None:
         self._pasting = False
@@ -145,11 +138,9 @@ def _feed(parser: XTermParser, data: str) -> Iterable[Message]:
 class KeyQueue:
     """Hands keys and pastes on one by one, each when the one before has done its work.
 
-    Textual gives a letter at once to the widget that has the focus, but obeys a key
-    that is bound to an action when it comes back to the app, through the queues of all
-    of that widget's ancestors. So ← and x that come together wrote x and then went to
-    the left, and what was typed right behind a key that opens a dialog went into the
-    page below.
+    Textual gives a letter at once to the focused widget, but obeys a bound key when it
+    comes back to the app through the queues of all that widget's ancestors: what was
+    typed behind a key that opens a dialog went into the page below.
     """
 
     def __init__(
@@ -187,8 +178,7 @@ class KeyQueue:
         return (self._app.focused or self._app.screen).ancestors_with_self
 
     def _follow(self, way: list[DOMNode], *, again: bool) -> None:
-        """Go the way of an event, queue by queue, behind it and all that was in them;
-        `again` says whether this was done before."""
+        """Follow an event through the queues it went; `again`: this was done before."""
         self._following, self._letters = True, False
         target, left = way[0], deque(way)
 
@@ -207,7 +197,7 @@ class KeyQueue:
 
     async def _arrived(self, target: DOMNode, *, again: bool) -> None:
         """Follow once more, as the event may have posted something or moved the focus;
-        then it is the next one's turn."""
+        then take the next."""
         way = self._way()
         if way[0] is not target or not again:
             self._follow(way, again=way[0] is target)

@@ -1,9 +1,4 @@
-"""One version of a text, as a fold over the events of its writing and its edits.
-
-Words have a state, which says how they look: *kept* is what the device drafted and
-the checker let stand, *replaced* what was redrawn after a refusal, *waiting* what may
-still change, *refused* what was just struck out, *typed* what the person wrote.
-"""
+"""One version of a text, as a fold over the events of its writing and its edits."""
 
 from __future__ import annotations
 
@@ -212,8 +207,8 @@ class Variant:
         return None
 
     def went_unchecked(self, tokens: Sequence[Token]) -> bool:
-        """Whether the checker, though it was asked for, had no say in tokens that are
-        about to be settled; of what is kept from it, it has none."""
+        """Whether the checker was asked for, and had no say in `tokens`, which come
+        next."""
         alone = any(
             token.origin == "local" and self.held_at(at) is None
             for at, token in enumerate(tokens, len(self.settled))
@@ -228,8 +223,7 @@ class Variant:
         return "held" if self.held_at(at) else _LOOKS[self.settled[at].origin]
 
     def shown(self, now: float) -> list[Run]:
-        """What the page shows while it is written: no line break that waits, which
-        would move the page if it is refused."""
+        """What the page shows while it is written, up to a line break that waits."""
         runs = [*self.before, *self._written()]
         for drafted in self.waiting:
             before, line, _ = drafted.text.partition("\n")

@@ -1,8 +1,5 @@
 """All texts of one sitting: what was asked for, what came, what may be asked next.
-
-What would be a loss goes through `_happen`: into the journal first, then into the draft
-that it folds to. All else here is of this sitting alone.
-"""
+Whatever must not be lost goes through `_happen`, into the journal first."""
 
 from __future__ import annotations
 
@@ -224,8 +221,8 @@ class Writing:
         self._queue(self._another(brief))
 
     def go_on(self, brief: Request, at: int) -> None:
-        """Write on from letter `at` of the version on screen, as a version of its own;
-        what stands behind it is not in that."""
+        """Write on from letter `at` of the version on screen, as a version of its
+        own."""
         self.stop()
         variant = self.variant
         text = "" if variant is None else variant.text
@@ -241,8 +238,7 @@ class Writing:
         self._queue(request, Stretch(variant.number, len(before), 0))
 
     def redraw(self, brief: Request, start: int, end: int) -> None:
-        """Write the letters from `start` to `end` of the version on screen anew, as a
-        version of its own that has all others as they are."""
+        """Write the letters from `start` to `end` anew, as a version of its own."""
         self.stop()
         variant = self.variant
         text = "" if variant is None else variant.text
@@ -337,8 +333,8 @@ class Writing:
         ]
 
     def take_up(self, path: Path | None = None) -> bool:
-        """Go on with the draft at `path`, or, without one, with the latest if the
-        person was not done with it; False if there is none."""
+        """Open the draft at `path`, or the latest if it was not put aside; whether one
+        was."""
         folder, chosen = self.journals, path
         if folder is None or (path is None and self.kept_in is not None):
             return False
@@ -445,8 +441,8 @@ class Writing:
         return self._journal.path
 
     def to_read_ahead(self) -> WriteRequest | None:
-        """The request that the specialist can read while the person pauses; None if
-        there is none. Reading of any other request is stopped."""
+        """The request to read while the person pauses, None: none; stops all other
+        reading."""
         request = self._request(self.request, self.settings)
         if self.service_busy or request == self._read_ahead:
             return None
@@ -455,8 +451,7 @@ class Writing:
         return request if self.ready and request.brief.text.strip() else None
 
     def read_ahead(self, request: WriteRequest) -> None:
-        """Have the specialist read a request, so that its first word comes sooner;
-        nothing leaves the device. An error here comes again when it is written."""
+        """Have the specialist read a request, so that its first word comes sooner."""
         if request == self.to_read_ahead():
             stop = self._stop_reading = threading.Event()
             self._read_ahead = request

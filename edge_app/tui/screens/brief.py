@@ -78,8 +78,7 @@ class Brief(Vertical):
         return str(self.query_one("#task", Select).value)
 
     def propose(self, people: Sequence[str]) -> None:
-        """Complete the recipient of a mail by one of `people`, whose name or address
-        begins with what is typed; → takes it."""
+        """Complete names and addresses of `people` in the recipient of a mail."""
         forms = [form for one in people for form in (one, parted(one)[1]) if form]
         if forms != self._forms:
             self._forms = forms

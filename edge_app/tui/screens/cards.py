@@ -96,8 +96,7 @@ def nothing_sent(writing: Writing) -> str:
 
 
 def in_common(writing: Writing, variant: Variant) -> str:
-    """What the messages of a version have in common with the letters, such as `your
-    letters: 2 stock phrases, 0 facts`."""
+    """What a version's messages quote: `your letters: 2 stock phrases, 0 facts`."""
     return f"{whose(writing)}: {_figure(variant)}"
 
 
@@ -204,35 +203,26 @@ def server(writing: Writing) -> Text:
         return Text("✗ no models")
     if not writing.ready:
         return Text("… loading the models")
-    offline = key_of("offline")
+    key = f"{key_of('offline')} {'online' if writing.offline else 'offline'}"
+    switch = key, Style(meta={"@click": "app.offline"})
     if writing.offline:
-        return Text.assemble(
-            "○ offline: this device alone   ", _key(f"{offline} online")
-        )
-    if (writing.server or "").startswith(RECORDED):
-        return Text.assemble(("○", "yellow"), f" {one_line(writing.server or '')}")
+        return Text.assemble("○ offline: this device alone   ", switch)
+    variant, said = writing.variant, writing.server or ""
+    if said.startswith(RECORDED):
+        return Text.assemble(("○", "yellow"), f" {one_line(said)}")
+    dot = "✗", "red"
     if writing.checker_ended:
-        again = f"{key_of('draft')} starts it again   "
-        said = ("✗", "red"), f" the checker has ended; {again}"
-        return Text.assemble(*said, _key(f"{offline} offline"))
-    if writing.checker_silent:
-        said = ("✗", "red"), " no answer from the checker: this device alone   "
-        return Text.assemble(*said, _key(f"{offline} offline"))
-    variant, name = writing.variant, writing.server or ""
-    if variant is not None and variant.opened is not None:
-        trips = round_trips(variant)
-        if variant.opened.local:
-            name += ", not used here"
+        said = f"the checker has ended; {key_of('draft')} starts it again"
+    elif writing.checker_silent:
+        said = "no answer from the checker: this device alone"
+    else:
+        dot = "●", "green"
+        trips = None if variant is None else round_trips(variant)
+        if variant is not None and variant.opened and variant.opened.local:
+            said += ", not used here"
         elif trips is not None:
-            name += f", {trips[0]:.0f} ms"
-    return Text.assemble(
-        ("●", "green"), f" {one_line(name)}   ", _key(f"{offline} offline")
-    )
-
-
-def _key(label: str) -> tuple[str, Style]:
-    """A key that switches the checker when it is clicked."""
-    return label, Style(meta={"@click": "app.offline"})
+            said += f", {trips[0]:.0f} ms"
+    return Text.assemble(dot, f" {one_line(said)}   ", switch)
 
 
 _RANKS = {

@@ -207,8 +207,7 @@ def hunks(here: str, there: str) -> list[Hunk]:
 def _side_by_side(
     left: Sequence[str], right: Sequence[str]
 ) -> list[tuple[int, int, int, int]]:
-    """Which sentences stand beside which: the two that share most words, then those
-    before them and those behind them."""
+    """Pairs of sentence ranges: split at the two most alike sentences, recursively."""
     words = [
         [set(re.findall(r"\w+", one.casefold())) for one in side]
         for side in (left, right)
@@ -265,8 +264,7 @@ Change = Literal["same", "gone", "new"]
 
 def differences(before: str, after: str) -> list[tuple[str, Change]]:
     """Pieces that make up both texts: without `new` the first, without `gone` the
-    second. One word that two changes have between them changes with them: two sentences
-    share an `is`, and word by word neither could be read."""
+    second. A single word between two changes changes with them."""
     old, new = _words(before), _words(after)
     pieces: list[tuple[str, Change]] = []
     gone = come = ""

@@ -78,8 +78,7 @@ class Drawer(ModalScreen[None]):
         self.query_one(selector, Static).update(shown)
 
     def dismiss(self, result: None = None) -> AwaitComplete:
-        """Close; what comes late, such as the choice of a line, closes no other screen
-        where this one was closed in the meantime."""
+        """Close, unless another screen is on top by now."""
         if not self.is_current:
             nothing: AwaitComplete = AwaitComplete.nothing()  # type: ignore[no-untyped-call]
             return nothing

@@ -24,8 +24,7 @@ from edge_app.tui.variant import Variant
 _LOOKS = {"replaced", "held", "waiting", "refused"}
 """States that do not look like the rest of the text."""
 _HISTORY = 50, 2.0, 100
-"""As a text area has it: how many steps, and after how many seconds and letters one
-ends."""
+"""Steps kept by a text area's history; seconds and letters after which one ends."""
 
 
 class DraftEditor(PageText):
@@ -45,8 +44,8 @@ class DraftEditor(PageText):
             self.pasted = pasted
 
     def __init__(self, edit: Callable[[Variant, int, int, list[Run]], None]) -> None:
-        """`edit` is called for each edit with the version, the place, the number of
-        removed letters, and what stands for them."""
+        """`edit` is called with the version, the place, how many letters go, and new
+        runs."""
         super().__init__("", "editor")
         self.read_only, self.show_cursor = True, False
         self.following = True
@@ -128,8 +127,7 @@ class DraftEditor(PageText):
             self._mark(variant)
 
     def _mark(self, variant: Variant) -> None:
-        """Select what was written in the place of something, so that it can be written
-        once more; behind what goes on from the cursor is the cursor."""
+        """Select what was written anew, so that it can be redrawn."""
         begin = end = min(variant.written_to, len(self.text))
         if variant.request.instead_of:
             begin = min(end, sum(len(text) for text, _ in variant.before))
@@ -159,8 +157,8 @@ class DraftEditor(PageText):
         return done
 
     def put(self, at: int, removed: int, runs: list[Run]) -> None:
-        """Put `runs` in the place of `removed` letters from `at` on, with their states,
-        as an edit that can be undone."""
+        """Replace `removed` letters from `at` on by `runs`, as an edit that can be
+        undone."""
         runs = [(legible(text), state) for text, state in runs]
         where = self._document.get_location_from_index
         text = "".join(text for text, _ in runs)
@@ -169,8 +167,8 @@ class DraftEditor(PageText):
         self.history.checkpoint()
 
     def insert_as(self, state: State, text: str) -> None:
-        """Put `text` with this state in the place of what is selected; what was cut or
-        copied here comes back as it was."""
+        """Replace the selection by `text`; what was cut or copied here keeps its
+        states."""
         begin, end = self.selected_letters()
         runs: list[Run] = [(text, state)]
         if state == "pasted" and text == "".join(text for text, _ in self._taken):
@@ -219,8 +217,8 @@ class DraftEditor(PageText):
             self._taken = cut(self._runs, *self.selected_letters())
 
     def on_key(self, event: events.Key) -> None:
-        """Ask about the word if Enter comes on one that the cursor was brought to, or
-        while the text is written; end the writing if a letter is typed."""
+        """Enter asks about a word that the cursor was brought to, or while the text is
+        written; a letter that is typed meanwhile ends the writing."""
         row, column = self.cursor_location
         line = self.document.get_line(row)
         beside = line[max(0, column - 1) : column + 1]
@@ -237,8 +235,8 @@ class DraftEditor(PageText):
         event.prevent_default()
 
     def splice(self, at: int, removed: int, runs: list[Run]) -> list[Run]:
-        """Put `runs` in the place of `removed` letters in what is known of the text;
-        what stood there."""
+        """Replace `removed` letters of the known states by `runs`; the replaced
+        runs."""
         gone = cut(self._runs, at, at + removed)
         self._runs = spliced(self._runs, at, removed, runs)
         if self._variant is not None:

@@ -24,8 +24,8 @@ _LINES = 8
 
 
 class ImportDrawer(Drawer):
-    """Asks for a file, its kind and the person's addresses, says what it found there
-    and whom it takes for its owner, and shows the progress."""
+    """Asks for a file and the person's addresses, says what it found, shows
+    progress."""
 
     NAME = "import"
     TITLE = "Your letters"

@@ -183,11 +183,8 @@ class Page(Screen[None]):
     def _call_in(
         self, seconds: float, call: Callable[[], object]
     ) -> asyncio.TimerHandle:
-        """Call in `seconds`, as one message of the page.
-
-        A timer of Textual that repeats nothing never calls if its task is first run
-        later than that, as it takes the call for one to be skipped.
-        """
+        """Call in `seconds`, as a message of the page: a one-shot timer of Textual that
+        is looked at too late never calls."""
         loop = asyncio.get_running_loop()
         return loop.call_later(max(0.0, seconds), self.call_later, call)
 
@@ -275,8 +272,8 @@ class Page(Screen[None]):
         self.editor.focus()
 
     def answer(self, letter: Source | None) -> None:
-        """Answer a letter, to whom it came from, as a draft of its own; the one on the
-        page is kept among the others. None: this draft answers none any more."""
+        """Answer a letter, in a draft of its own; None: this draft answers none any
+        more."""
         writing, before = self.writing, self.writing.reply_to
         if letter is None:
             writing.answer(None)
@@ -332,11 +329,10 @@ class Page(Screen[None]):
 
     def action_copy(self) -> None:
         """Copy the text; OSC 52 reaches the clipboard over SSH too."""
-        if self.writing.variant is None or not self.writing.variant.text:
-            self.notify("there is no text to copy yet", severity="warning")
-            return
-        self.app.copy_to_clipboard(self.writing.variant.text)
-        self.notify("copied")
+        piece = self._piece("copy")
+        if piece is not None:
+            self.app.copy_to_clipboard(piece.text)
+            self.notify("copied")
 
     def action_editor(self) -> None:
         """Let the person change the text in an editor of their own."""
@@ -363,9 +359,8 @@ class Page(Screen[None]):
 
     def action_mailto(self) -> None:
         """Copy a link that opens the text in a mail program."""
-        piece = self._piece()
+        piece = self._piece("copy")
         if piece is None:
-            self.notify("there is no text to copy yet", severity="warning")
             return
         try:
             self.app.copy_to_clipboard(piece.link())
@@ -374,50 +369,32 @@ class Page(Screen[None]):
         else:
             self.notify("copied a mailto: link; open it in a browser or with xdg-open")
 
-    def _piece(self) -> Piece | None:
-        """The text on screen with what is known of it; None: there is none."""
+    def _piece(self, use: str) -> Piece | None:
+        """The text on screen with what is known of it; None, which is said: no text."""
         from edge_app.tui.screens.save import Piece
 
-        variant, writing = self.writing.variant, self.writing
+        variant = self.writing.variant
         if variant is None or not variant.text:
+            self.notify(f"there is no text to {use} yet", severity="warning")
             return None
-        brief = variant.request.brief
-        letter = writing.reply_to
-        number = 0 if letter is None else letter.record_id
-        return Piece(
-            variant.text,
-            brief,
-            letter,
-            writing.style.stars,
-            writing.references.get(number, ()),
-            writing.people,
-            writing.answered_from.get(number) or writing.own_address,
-        )
+        return Piece.of(self.writing, variant)
 
     def action_save(self, then: Callable[[], None] | None = None) -> None:
         """Ask for a path, save the text there, and call `then`."""
-        variant = self.writing.variant
-        if variant is None or not variant.text:
-            self.notify("there is no text to save yet", severity="warning")
+        piece, variant = self._piece("save"), self.writing.variant
+        if piece is None or variant is None:
             return
-        from edge_app.tui.screens.save import SaveDialog, report, shares
-
-        piece = self._piece()
-        assert piece is not None
-        path = propose(self.save_folder, variant.request.brief)
+        from edge_app.tui.screens.save import SaveDialog
 
         def saved(path: Path | None) -> None:
-            if path is None:
-                return
-            self.writing.saved(variant, piece.text)
-            self.notify(f"saved to {path}")
-            if then is not None:
-                then()
+            if path is not None:
+                self.writing.saved(variant, piece.text)
+                self.notify(f"saved to {path}")
+                if then is not None:
+                    then()
 
-        dialog = SaveDialog(
-            path, piece.as_file, shares(variant.runs()), partial(report, variant)
-        )
-        self.app.push_screen(dialog, saved)
+        path = propose(self.save_folder, piece.brief)
+        self.app.push_screen(SaveDialog(path, piece, variant), saved)
 
     @on(DraftEditor.Asked)
     def action_why(self) -> None:

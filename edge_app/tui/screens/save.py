@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from email.message import EmailMessage
 from email.policy import SMTP
@@ -28,6 +28,7 @@ from edge_app.tui.screens.drawer import Box
 from edge_app.tui.screens.widgets import PathInput
 from edge_app.tui.text import Run, State, count_words, counted
 from edge_app.tui.variant import Variant
+from edge_app.tui.writing import Writing
 from models.prompts import Request, with_article
 from personal_store.search.index import is_to
 
@@ -43,20 +44,9 @@ class SaveDialog(ModalScreen[Path]):
         Binding("f4,alt+w", "report", show=False, priority=True),
     ]
 
-    def __init__(
-        self,
-        path: Path,
-        text_as: Callable[[str], str],
-        who_wrote_it: str,
-        report: Callable[[str], str],
-    ) -> None:
-        """`text_as` gives the text as a file of a suffix holds it; `report` says who
-        wrote a text."""
+    def __init__(self, path: Path, piece: Piece, variant: Variant) -> None:
         super().__init__()
-        self._path = path
-        self._text_as = text_as
-        self._who = who_wrote_it
-        self._report = report
+        self._path, self._piece, self._variant = path, piece, variant
         self._reports = False
         self._asked: FileState | None = None
 
@@ -65,7 +55,7 @@ class SaveDialog(ModalScreen[Path]):
         foot = "enter saves · F3 .txt .md .eml · esc closes"
         with Box(title="Save the text", foot=foot):
             yield PathInput(str(self._path))
-            yield Static(self._who, id="who", markup=False)
+            yield Static(shares(self._variant.runs()), id="who", markup=False)
             yield Static(id="beside", markup=False)
             yield Static(id="problem", markup=False)
 
@@ -100,11 +90,11 @@ class SaveDialog(ModalScreen[Path]):
             path = typed_path(event.value)
             if event.value.rstrip().endswith("/"):
                 raise PathError("this is a folder; add the name of a file")
-            text = self._text_as(path.suffix)
+            text = self._piece.as_file(path.suffix)
             saved = save(path, text, instead_of=self._asked)
             if self._reports:
                 beside = free(saved.with_name(saved.name + _REPORT))
-                save(beside, self._report(text))
+                save(beside, report(self._variant, text))
         except PathError as error:
             if isinstance(error, TakenError):
                 self._asked = error.found
@@ -147,6 +137,21 @@ class Piece:
     people: tuple[str, ...] = ()
     own_address: str = ""
 
+    @classmethod
+    def of(cls, writing: Writing, variant: Variant) -> Piece:
+        """A version of the draft on screen."""
+        letter = writing.reply_to
+        number = 0 if letter is None else letter.record_id
+        return cls(
+            variant.text,
+            variant.request.brief,
+            letter,
+            writing.style.stars,
+            writing.references.get(number, ()),
+            writing.people,
+            writing.answered_from.get(number) or writing.own_address,
+        )
+
     @property
     def whom(self) -> str:
         """The address it goes to; empty where none is known, or several are."""
@@ -183,8 +188,8 @@ class Piece:
                 return self.text
 
     def link(self) -> str:
-        """A mailto: link as RFC 6068 has it; raises ValueError for a text that is too
-        long for one."""
+        """A mailto: link (RFC 6068); raises ValueError if the text is too long for
+        one."""
         body = self.text.replace("\r\n", "\n").replace("\n", "\r\n")
         fields = {"subject": self.about, "body": body}
         given = {name: value for name, value in fields.items() if value}
@@ -216,8 +221,7 @@ class Piece:
         return mail.as_bytes(policy=wide).decode("ascii").replace("\r\n", "\n")
 
     def _beginning(self) -> str:
-        """The first sentence below the greeting, or as many words of it as a subject
-        holds; empty for a text without any."""
+        """The first sentence below the greeting, cut to what a subject holds."""
         lines = [one_line(line).strip() for line in self.text.strip().splitlines()]
         if len(lines) > 1 and len(lines[0]) <= _LONGEST_GREETING:
             lines = lines[1:]

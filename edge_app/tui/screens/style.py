@@ -1,5 +1,4 @@
-"""How further versions are to be written: tone, stars, and whose words win, with a
-preview of what that changes."""
+"""How further versions are written: tone, stars, and whose words win."""
 
 from __future__ import annotations
 

@@ -59,8 +59,7 @@ class WhyDrawer(Drawer):
         yield VerticalScroll(Static(id="text", markup=False))
 
     def on_mount(self) -> None:
-        """Tell of the word, and again when the letters are read that the draft knew by
-        name alone."""
+        """Show the word."""
         self.query_one(VerticalScroll).focus()
         self._show()
         self._reading_back = self.writing.reading_back
@@ -158,8 +157,7 @@ def origin(variant: Variant, word: Word) -> str:
 def table(
     variant: Variant, at: int, place: Place, *, whole: bool
 ) -> list[Text | Table]:
-    """What the models thought of a token, a row for each choice; the first stands
-    there. Heads name the models that gave numbers."""
+    """What the models thought of a token: a row per choice, a column per model."""
     token = variant.settled[at]
     columns = [("with", "specialist"), ("without", "base"), ("checker", "generalist")]
     given = [
@@ -287,8 +285,8 @@ _MOST = 12
 def followed(
     text: str, start: int, sources: Iterable[Source]
 ) -> tuple[Source, str, str, str] | None:
-    """The passage that the word of `text` at letter `start` follows: its source, what
-    stands before the words that both have, those, and what stands behind them."""
+    """The passage that the word of `text` at letter `start` follows: its source, and
+    the text before, of and behind the words that both have."""
     ours = list(_WORD.finditer(text))
     at = next((i for i, word in enumerate(ours) if word.end() > start), None)
     if at is None:
