@@ -37,20 +37,18 @@ from decoding_core.errors import (
 from decoding_core.messages import Verdict
 from decoding_core.protocols import Rows
 from decoding_core.sampling import ArrayRows, Draw, Floats, Ids, Noise, Use
-from models.openai_answers import (
+from models.openai import (
+    ChatBody,
+    ChatMessage,
+    CompletionBody,
     FinishReason,
+    InvalidBodyError,
     StopFinder,
     TextResponse,
     Usage,
     described_model,
     error_body,
     model_list,
-)
-from models.openai_bodies import (
-    ChatBody,
-    ChatMessage,
-    CompletionBody,
-    InvalidBodyError,
     read_body,
 )
 

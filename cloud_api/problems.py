@@ -24,7 +24,7 @@ from cloud_api import errors as ours
 from decoding_core import errors
 from decoding_core.messages import VERSION
 from decoding_core.wire_json import VERSION_HEADER, which_to_update
-from models.openai_answers import error_body
+from models.openai import error_body
 
 _log = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"

@@ -27,7 +27,7 @@ from decoding_core.messages import (
 )
 from decoding_core.methods import available
 from decoding_core.protocols import BatchEngine
-from models.openai_bodies import whole_number
+from models.openai import whole_number
 from models.running.interface import token_list_id
 
 TEXT_LIMIT = 1 << 18

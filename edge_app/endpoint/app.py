@@ -41,8 +41,8 @@ from decoding_core.errors import (
 from decoding_core.foreign_text import one_line
 from edge_app.decoding.events import Event, Finished, Notice, Settled
 from edge_app.service.requests import WriteRequest
-from models import openai_answers
-from models.openai_bodies import ChatBody, CompletionBody, InvalidBodyError, read_body
+from models import openai
+from models.openai import ChatBody, CompletionBody, InvalidBodyError, read_body
 from models.prompts import TASKS
 from models.prompts import Request as Brief
 from personal_store.errors import StoreError
@@ -129,15 +129,15 @@ class VoiceText:
     """One text, while it is written."""
 
     request: WriteRequest
-    stops: openai_answers.StopFinder
+    stops: openai.StopFinder
     stop: threading.Event = field(default_factory=threading.Event)
-    finish: openai_answers.FinishReason = "length"
+    finish: openai.FinishReason = "length"
     count: int = 0
 
     @property
-    def usage(self) -> openai_answers.Usage:
+    def usage(self) -> openai.Usage:
         """Tokens written; how many were read would show the size of the history."""
-        return openai_answers.Usage(0, self.count)
+        return openai.Usage(0, self.count)
 
     def added(self, event: Event) -> str:
         """What an event adds to the text; raises StoppedError if it was stopped."""
@@ -291,13 +291,13 @@ def create_endpoint(
     texts = VoiceTexts(service, say)
 
     async def models(_: Request) -> Response:
-        return JSONResponse(openai_answers.model_list(config.names, started))
+        return JSONResponse(openai.model_list(config.names, started))
 
     async def model(request: Request) -> Response:
         name = request.path_params["name"]
         if name not in config.names:
             return _unknown_model()
-        return JSONResponse(openai_answers.described_model(name, started))
+        return JSONResponse(openai.described_model(name, started))
 
     async def written(
         request: Request, *, kind: type[ChatBody | CompletionBody]
@@ -313,10 +313,8 @@ def create_endpoint(
             return _error(400, str(error), "invalid_request", error.field)
         if body.model not in config.names:
             return _unknown_model()
-        text = VoiceText(
-            write_request(body, config), openai_answers.StopFinder(body.stops)
-        )
-        return openai_answers.TextResponse(
+        text = VoiceText(write_request(body, config), openai.StopFinder(body.stops))
+        return openai.TextResponse(
             body,
             int(time.time()),
             lambda: texts.begun(text),
@@ -375,17 +373,15 @@ def _answer_to(error: Exception) -> tuple[int, dict[str, Any]]:
     """The status and the body of an error; whoever asks has the token."""
     if not isinstance(error, DecodingError | StoreError):
         sys.stderr.write(f"the endpoint failed ({type(error).__name__})\n")
-        return 500, openai_answers.error_body(500, "the endpoint failed", "failed")
+        return 500, openai.error_body(500, "the endpoint failed", "failed")
     kinds = (kind for kind in _STATUSES if isinstance(error, kind))
     status, code = _STATUSES.get(next(kinds, Exception), (500, "failed"))
-    return status, openai_answers.error_body(status, one_line(str(error)), code)
+    return status, openai.error_body(status, one_line(str(error)), code)
 
 
 def _error(status: int, words: str, code: str, field: str | None = None) -> Response:
     headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
-    return JSONResponse(
-        openai_answers.error_body(status, words, code, field), status, headers
-    )
+    return JSONResponse(openai.error_body(status, words, code, field), status, headers)
 
 
 def _unknown_model() -> Response:

@@ -24,7 +24,7 @@ from edge_app.endpoint.app import (
     write_request,
 )
 from edge_app.service.requests import WriteRequest
-from models.openai_bodies import ChatBody
+from models.openai import ChatBody
 from models.prompts import Request
 from tests.cloud_api.cloud_fakes import PLAIN, ask
 from tests.waiting import PATIENCE, wait_until

@@ -6,11 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.openai_answers import Answer, StopFinder, Usage, error_body
-from models.openai_bodies import (
+from models.openai import (
+    Answer,
     ChatBody,
     CompletionBody,
     InvalidBodyError,
+    StopFinder,
+    Usage,
+    error_body,
     read_body,
 )
 
