@@ -62,7 +62,7 @@ from personal_store import Passage, Store
 from personal_store.import_runs import Unfinished, dismiss, unfinished
 
 if TYPE_CHECKING:
-    from models.running.llama_reranker import LlamaReranker
+    from models.engines.llama_cpp import LlamaReranker
 
 LEARNT = 1000  # newest texts that an adapter may know by heart
 _MOMENT = 0.1  # seconds

@@ -22,7 +22,7 @@ from models.running.machine import layers_on_accelerator, probe
 from models.running.settings import EngineSettings
 
 if TYPE_CHECKING:
-    from models.running.llama_reranker import LlamaReranker
+    from models.engines.llama_cpp import LlamaReranker
 
 
 @cache
@@ -85,6 +85,6 @@ def for_this_machine(settings: EngineSettings) -> EngineSettings:
 
 def load_reranker(path: Path, settings: EngineSettings | None = None) -> LlamaReranker:
     """Load the reranker at `path` by llama.cpp; raises as `LlamaReranker` does."""
-    from models.running.llama_reranker import LlamaReranker  # loads llama.cpp
+    from models.engines.llama_cpp import LlamaReranker  # loads llama.cpp
 
     return LlamaReranker(path, for_this_machine(settings or EngineSettings()))

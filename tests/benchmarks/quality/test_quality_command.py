@@ -17,7 +17,7 @@ from benchmarks.quality import writing
 from decoding_core.methods import available
 from edge_app import cli as installed
 from edge_app.cli import cli
-from tests.models.running.test_llama_reranker import write_reranker
+from tests.models.engines.test_llama_reranker import write_reranker
 
 ROOT = Path(module.__file__).parents[2]
 FEW = ("--max-tokens", "5", "--threads", "1", "--passages", "1")

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from decoding_core.errors import ModelError, ModelNotFoundError
+from models.engines.llama_cpp import LlamaReranker
 from models.files import locate
 from models.gguf_header import read_header
-from models.running.llama_reranker import LlamaReranker
 from models.running.settings import EngineSettings
 from tests.gguf_files import ARRAY, BOOL, F32, INT, STRING, U32, write_gguf
 
