@@ -13,11 +13,9 @@ from decoding_core.errors import (
 )
 from edge_app.cli import cli
 from edge_app.config.settings import store_path
-from models.engines.llama_cpp import LlamaModel
 from models.files import ROLES, cards, hub_models, known_pairs, locate
 from models.folders import machine_folder, state_folder
 from models.local.finding import pulled_folder
-from models.running.settings import EngineSettings
 
 
 @pytest.mark.parametrize("card", cards(), ids=lambda card: card.name)
@@ -30,14 +28,6 @@ def test_every_role_has_an_embedded_model():
     """And both share a vocabulary."""
     assert {card.path for card in cards()} == {locate(role) for role in ROLES}
     assert len({card.vocabulary for card in cards()}) == 1
-
-
-@pytest.mark.parametrize("card", cards(), ids=lambda card: card.name)
-def test_the_vocabulary_is_the_one_named(card):
-    """So that a catalogue tells which models fit before they are loaded."""
-    model = LlamaModel(card.path, EngineSettings(extra_buffers=False))
-    assert model.vocabulary_id == card.vocabulary
-    model.close()
 
 
 def test_another_file_is_told_from_a_missing_one():

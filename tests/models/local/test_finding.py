@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from decoding_core.errors import ModelError, ModelNotFoundError
 from edge_app.cli import cli
-from models.files import locate
+from models.files import cards, locate
 from models.gguf_header import read_header
 from models.local import describing, finding
 from models.local.describing import (
@@ -203,6 +203,8 @@ def test_a_header_says_what_the_engine_says():
             assert about.vocabulary_id == model.vocabulary_id
             assert about.vocabulary_size == model.vocabulary_size
             assert about.context_length == model.context_length
+            card = next(one for one in cards() if one.path == path)
+            assert card.vocabulary == model.vocabulary_id
         finally:
             model.close()
     assert about.quantisation == "Q4_0"
