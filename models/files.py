@@ -15,7 +15,6 @@ from typing import Any, Literal
 
 from decoding_core.errors import ChecksumError, ModelError, ModelNotFoundError
 
-ROLES = ("specialist", "generalist")
 _FOLDER = Path(__file__).parent
 _HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 
@@ -27,8 +26,6 @@ class ModelCard:
     name: str
     role: str
     """`specialist` or `generalist`."""
-    repository: str
-    """Where to download it; empty for what comes with the project."""
     file: str
     """Relative to this folder."""
     sha256: str
