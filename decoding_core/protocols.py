@@ -142,7 +142,7 @@ class LogitRows(Protocol):
 
 @runtime_checkable
 class WholeRows(Protocol):
-    """What `LogitRows` may offer besides, where the rows of two engines meet."""
+    """`LogitRows` that can be had whole, if the rows of two engines meet."""
 
     def whole(self) -> Floats:
         """The rows (N, V) as an array."""

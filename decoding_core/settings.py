@@ -30,7 +30,7 @@ START = 0.5  # the papers' threshold; the first one if it is "auto"
 
 @dataclass(frozen=True, slots=True)
 class MethodSettings:
-    """How to decode. The defaults are the papers' where these name one."""
+    """How to decode. The defaults are the papers', if they name one."""
 
     method: str = "steering"
     threshold: Threshold = START  # lambda; "auto": a running mean

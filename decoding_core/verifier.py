@@ -64,8 +64,8 @@ class VerifierRole:
     terms: Terms
     method: Method
     uses_generalist: bool
-    """Whether a generalist takes part; else no server is asked, and the base, where the
-    method needs it, runs on the device."""
+    """Whether a generalist takes part; else no server is asked, and a base runs on the
+    device."""
     uses_base: bool  # whether the verifier runs the base
     decides: bool
     """Whether the verifier counts the tokens that stay; else it gives a row of

@@ -1,7 +1,7 @@
 """What happens while a text is written, as a stream of values.
 
 The screen, the command line, the ledger and the statistics are readers of this one
-stream; nothing else tells them anything. `EventEmitter` makes the events of the loop,
+stream, their only source. `EventEmitter` makes the events of the loop,
 with texts for its token ids; `Tally` sums them up. `to_json` and `event_from` are their
 form in tapes, journals and the ledger: a value that is read is of the kind that its
 field names, whoever wrote the line.
@@ -141,7 +141,7 @@ class Verified:
     seconds: float  # from sending to the answer
     truncation_bound: float | None = None
     """How much of what a token was to be drawn from lay outside of the candidates, at
-    most; None where that is not known."""
+    most; None: unknown."""
     in_vain: int = 0  # drafted behind a refused token, never verified
 
 
@@ -233,7 +233,7 @@ class Statistics:
     round_trip_ms: float | None = None  # median, block to verdict
     truncation_bound: float | None = None
     """The largest of the blocks' bounds: the text is exact but for this share per
-    token; None where that is not known."""
+    token; None: unknown."""
     in_vain: int = 0  # drafted behind a refused token, never verified
     held_back: int = 0  # spans that were kept from the server
 
@@ -587,7 +587,7 @@ def _decoder(kind: Any) -> Callable[[Any], Any]:
     if kind is float:
         return _number
     if kind is bytes:
-        return _bytes
+        return lambda value: base64.b64decode(_of(value, str), validate=True)
     if origin is Literal:
         return lambda value: value if value in arguments else _wrong(value, kind)
     if origin in (Union, UnionType):
@@ -645,10 +645,6 @@ def _number(value: Any) -> float:
         return float(value) if type(value) in (int, float) else _wrong(value, float)
     except OverflowError as error:
         raise ValueError("a number without end") from error
-
-
-def _bytes(value: Any) -> bytes:
-    return base64.b64decode(_of(value, str), validate=True)
 
 
 def _of(value: Any, kind: type) -> Any:

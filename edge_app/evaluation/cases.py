@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _OPENING = re.compile(r"\s*(?:\S+\s+){6}")
 _SUFFIXES = (".jsonl", ".jsonl.xz")
-_TASKS = {"mixed": "post"}  # what a person would ask for where a set's genre is none
+_TASKS = {"mixed": "post"}  # what a person would ask for if a set names no genre
 _HEADING = 120  # characters of a past prompt that stand as its heading
 
 Row = dict[str, Any]
@@ -49,7 +49,7 @@ class Case:
     group: str  # the set it is of, such as the name of a file
     genre: str
     user: str
-    name: str  # tells the texts of a user apart
+    name: str  # distinguishes the texts of a user
     request: Request
     history: Callable[[], Searchable]  # the writer's other texts, when needed
     text: str  # the true text, without its beginning
@@ -63,7 +63,7 @@ class History:
     def __init__(
         self, entries: Sequence[Entry], lookup: Callable[[int], Passage | None]
     ) -> None:
-        """`lookup` gives the text of an entry; None where it has gone."""
+        """`lookup` gives the text of an entry; None if it is gone."""
         self._index = Index.of(entries)
         self._lookup = lookup
 
@@ -104,7 +104,7 @@ class History:
         return self._index.matching(tokens(query))
 
     def passage(self, record_id: int) -> Passage | None:
-        """One text, whole; None where it has gone."""
+        """One text, whole; None if it is gone."""
         return self._lookup(record_id)
 
     def _passages(self, hits: Sequence[Hit]) -> list[Passage]:

@@ -1,4 +1,4 @@
-"""The account of a text: how many nats what left the device tells of the history.
+"""The account of a text: the nats about the history in what left the device.
 
 Each token that leaves was drawn, with the history, from some distribution S. The
 reference R is the one it would have been drawn from without: the base's in place of the
@@ -77,7 +77,7 @@ class PrivacyLimits:
         return not (self.text is self.day is self.mixture is None)
 
     def check(self, role: VerifierRole) -> None:
-        """Raise InvalidSettingsError where no limit can be kept."""
+        """Raise InvalidSettingsError if no limit can be kept."""
         if not self.binds or not role.uses_generalist:
             return
         if role.terms.temperature == 0.0:
@@ -108,7 +108,7 @@ class PublicText:
         self._read: list[tuple[int, Sequence[int], bool]] = []
         """Where each stretch ends, what the verifier reads, and whether that stands in
         for it."""
-        self._left = 0  # so many tokens of the text have left, or what stands for them
+        self._left = 0  # tokens of the text that have left, or their stand-ins
 
     def __call__(self, text_ids: Sequence[int]) -> list[int]:
         """Token ids as the verifier reads them."""

@@ -147,7 +147,7 @@ def read_lines(path: Path, store: Path | None = None) -> Iterator[tuple[int, Bod
 
 
 def entry_of(body: Body, line: int = -1) -> Entry | None:
-    """The sending that a line tells; None where it tells something else."""
+    """The sending in a line; None if it holds another event."""
     try:
         if body["event"] != "Sent":
             return None
@@ -210,7 +210,7 @@ def _rewrite(
     key: str | None,
     old: str | None = None,
 ) -> None:
-    """Put a ledger in the place of the old, each line changed, or gone where `change`
+    """Put a ledger in the place of the old, each line changed, or dropped if `change`
     gives None; what was there is overwritten. A line that was sealed with another key
     stays as it is; one that a crash broke is dropped."""
     seal = None if key is None else Seal(key)
@@ -275,7 +275,7 @@ def _open_shared(path: Path) -> IO[str]:
 
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """Hold the ledger alone; raises StoreBusyError where a text is being written."""
+    """Hold the ledger alone; raises StoreBusyError while a text is written."""
     with open_to_append(path) as file:
         try:
             lock(file)
@@ -287,7 +287,7 @@ def _alone(path: Path) -> Iterator[None]:
         yield
 
 
-SPENT = "sum of what was told each day"  # what the file is, where it is sealed
+SPENT = "sum of what was told each day"  # what the file is, if it is sealed
 _DAYS_KEPT = timedelta(days=92)
 
 Days = dict[str, dict[str, float]]  # nats by day, as in ISO 8601, and by server

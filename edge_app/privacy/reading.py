@@ -172,12 +172,12 @@ def _verdict(sending: Sending) -> str | None:
 
 
 def last_text(found: Sequence[Sending]) -> Iterator[Sending]:
-    """The sendings from the last opening on; all where there is none."""
+    """The sendings from the last opening on; all without one."""
     opened = [at for at, one in enumerate(found) if one.entry.what == "open"]
     yield from found[opened[-1] :] if opened else found
 
 
-RUN = 4  # so many words in a row are a quotation; fewer are everybody's
+RUN = 4  # words in a row that make a quotation; fewer are everybody's
 PHRASE_WORDS = 5  # words of the shortest phrase shared with letters
 _CONTEXT = 60  # tokens before a message that are read with it
 _WORD = re.compile(r"\w+")
@@ -228,7 +228,7 @@ class Quotes:
             body = _rows(body_of(letter))
             bodies |= body
             ends |= _rows(letter) - body
-        # What closes one letter is no phrase where another goes on below it.
+        # What closes one letter is no phrase if another goes on below it.
         self._rows = bodies - ends - _rows(request.text)
         self._phrases: list[list[str]] = []
         self._telling: list[list[str]] = []

@@ -59,7 +59,7 @@ class Searchable(Protocol):
         """BM25 by id of every text that shares distinctive words with the query."""
 
     def passage(self, record_id: int) -> Passage | None:
-        """One text, whole; None where it has gone."""
+        """One text, whole; None if it is gone."""
 
 
 class Reranker(Protocol):

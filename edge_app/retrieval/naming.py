@@ -54,7 +54,7 @@ def parted(recipient: str) -> tuple[str, str]:
 
 
 def first_name(recipient: str) -> str:
-    """The name to greet with where no letter tells it; empty where there is none."""
+    """The name to greet with if no letter has it; empty: none."""
     name, address = parted(recipient)
     words = _person(name)
     if words:

@@ -97,7 +97,7 @@ class ChildServer:
         return self._process.poll() is not None
 
     def close(self) -> None:
-        """End the child, at once where it is still loading: it serves nobody yet."""
+        """End the child, at once if it is still loading: it serves nobody yet."""
         if not self._was_ready:
             self._process.kill()
         if self._process.stdin is not None:

@@ -388,7 +388,7 @@ class Connection:
     def _sent(
         self, what: str, token_ids: tuple[int, ...], payload: bytes
     ) -> Iterator[None]:
-        """Emit what went out meanwhile, also where no answer came to it."""
+        """Emit what went out meanwhile, also if no answer came."""
         try:
             yield
         finally:

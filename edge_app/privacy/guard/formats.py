@@ -310,7 +310,8 @@ def _dates(text: str, eager: bool) -> Iterator[Span]:
     for found in _DATE.finditer(text):
         year = _YEAR.search(found[0])
         short = _SHORT_YEAR.search(found[0])
-        if _is_birth(text[max(0, found.start() - NEAR) : found.end() + NEAR // 2]):
+        around = text[max(0, found.start() - NEAR) : found.end() + NEAR // 2]
+        if _match(BIRTH, around):
             yield Span(*found.span(), "date", "a date of birth")
         elif (year and int(year[1]) <= _OLD_YEAR) or (
             short and not year and int(short[1]) > _OLD_YEAR % 100 + 15
@@ -344,21 +345,10 @@ def _valid_iban(shown: str) -> int:
     return ends[size - 1] if size else 0
 
 
-# What stands around a find is looked at again and again while a text grows.
 @lru_cache(1000)
-def _is_birth(around: str) -> bool:
-    return BIRTH.search(around) is not None
-
-
-@lru_cache(1000)
-def _is_money(around: str) -> bool:
-    return MONEY.search(around) is not None
-
-
-@lru_cache(1000)
-def _code_word(before: str) -> str:
-    """The word such as `code` that text ends with, and what stands behind it."""
-    found = _CODE_WORDS.search(before)
+def _match(pattern: re.Pattern[str], around: str) -> str:
+    """What a pattern matches around a find, asked again and again as a text grows."""
+    found = pattern.search(around)
     return found[0] if found else ""
 
 
@@ -378,7 +368,8 @@ def _numbers(text: str, region: str, eager: bool) -> Iterator[Span]:
         behind = text[found.end() : found.end() + 1]
         if behind.isalpha() or count < 3 or _DATE.fullmatch(shown.strip("( ")):
             continue
-        coded = _code_word(text[max(0, found.start() - 60) : found.start()])
+        before = text[max(0, found.start() - 60) : found.start()]
+        coded = _match(_CODE_WORDS, before)
         grouped = _GROUPED.match(shown) or _DECIMAL.match(shown)
         years = all(_YEAR.fullmatch(part) for part in re.split(r"\D+", shown) if part)
         if coded and years and not _SECRET_WORDS.search(coded):
@@ -425,7 +416,8 @@ def _mixed(text: str, eager: bool) -> Iterator[Span]:
             all(len(part) > 2 and fold(part) in common_words() for part in parts)
             and figures <= 4
         )
-        coded = _code_word(text[max(0, found.start() - 60) : found.start()])
+        before = text[max(0, found.start() - 60) : found.start()]
+        coded = _match(_CODE_WORDS, before)
         if (
             (eager and figures + letters >= 4)
             or coded
@@ -438,7 +430,7 @@ def _amounts(text: str, eager: bool) -> Iterator[Span]:
     for found in _MONEY.finditer(text):
         around = text[max(0, found.start() - NEAR) : found.end() + NEAR]
         shown = found[0]
-        if not _YEAR.fullmatch(shown) and _is_money(around):
+        if not _YEAR.fullmatch(shown) and _match(MONEY, around):
             yield Span(*found.span(), "amount", "an amount beside a word of accounts")
         elif eager and not shown.isdigit() and len("".join(amounts_like(shown))) >= 4:
             yield Span(*found.span(), "amount", "an amount")

@@ -71,8 +71,8 @@ class Scan:
 class Scanner:
     """Finds the spans of a draft, given what is private.
 
-    It remembers the text that it looked at last: where the next one begins as that did,
-    words and what was found by them are kept, up to where new text can change them.
+    It remembers the last text: if the next one begins as that did, words and what was
+    found by them are kept, as far as new text cannot change them.
     """
 
     def __init__(self, index: PrivateIndex) -> None:

@@ -42,8 +42,8 @@ _OPENING_WORDS, _CLOSING_WORDS, _NAME_WORDS = 10, 12, 3
 last of these, which is a name."""
 _MOST_LETTERS = 80  # of a literal: an encoded picture is none
 LEAST_LETTERS = 4  # letters of the shortest uncommon word that is looked for
-SHINGLE = 8  # so many letters of an uncommon word are looked for inside of other words
-LEAST_DIGITS = 5  # so many digits of a number are looked for inside of other numbers
+SHINGLE = 8  # letters of an uncommon word that are looked for inside others
+LEAST_DIGITS = 5  # digits of a number that are looked for inside others
 _CLEAR_OF_NAMES = 3000  # so common a word is no name where a sentence begins
 _RARE, _FIRST_OF_TWO, _CODE_WORD = 8.5, 6.0, 6.0
 """Bits of a word that is looked for beside one of illness, of the rarer one of two that
@@ -459,7 +459,7 @@ def _add_inner(index: PrivateIndex, name: str, kind: Kind) -> None:
 
 
 def _is_acronym(words: Sequence[Word], number: int) -> bool:
-    """Whether a word is in capitals where those beside it are not."""
+    """Whether a word is in capitals and those beside it are not."""
     beside = (*words[max(0, number - 1) : number], *words[number + 1 : number + 2])
     return bool(_ACRONYM.fullmatch(words[number].text)) and not any(
         word.text.isupper() and len(word.text) > 1 for word in beside
@@ -487,7 +487,7 @@ def _add_person(index: PrivateIndex, name: str, address: str) -> None:
 
 
 def is_name_here(index: PrivateIndex, text: str, word: Word) -> Kind | None:
-    """What a common word with a capital letter is where it is somebody's name too."""
+    """The kind of a capital common word that is somebody's name; None: no name."""
     kind = index.proper.get(word.folded)
     if kind is None or not word.text[0].isupper() or index.is_public(word.folded):
         return None

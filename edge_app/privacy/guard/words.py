@@ -147,8 +147,9 @@ def known_names() -> frozenset[str]:
 
 
 @cache
-def _common_phrases() -> frozenset[int]:
-    return frozenset(np.frombuffer(_data("common_phrases.bin"), "<u4").tolist())
+def _hashes(name: str) -> frozenset[int]:
+    """The CRC-32 in a file."""
+    return frozenset(np.frombuffer(_data(name), "<u4").tolist())
 
 
 @cache
@@ -171,14 +172,9 @@ def is_common(word: str) -> bool:
     )
 
 
-@cache
-def _dictionary() -> frozenset[int]:
-    return frozenset(np.frombuffer(_data("dictionary.bin"), "<u4").tolist())
-
-
 def is_in_dictionary(word: str) -> bool:
     """Whether some writers use this folded word: not made up, hardly a name."""
-    return is_common(word) or zlib.crc32(word.encode()) in _dictionary()
+    return is_common(word) or zlib.crc32(word.encode()) in _hashes("dictionary.bin")
 
 
 @lru_cache(20_000)
@@ -214,7 +210,7 @@ def is_common_phrase(phrase: Sequence[str]) -> bool:
     places = sorted(common_words().get(word, _FAMILIAR) for word in phrase)
     if places[-1] < _FAMILIAR and places[-2] < _WEAK:
         return True
-    return zlib.crc32(" ".join(phrase).encode()) in _common_phrases()
+    return zlib.crc32(" ".join(phrase).encode()) in _hashes("common_phrases.bin")
 
 
 def _data(name: str) -> bytes:
