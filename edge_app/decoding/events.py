@@ -71,7 +71,7 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class PublicPrompt:
-    """The request as it is told to the verifier, if it leaves at all."""
+    """The request as the verifier gets it, if it leaves at all."""
 
     tokens: tuple[tuple[int, str], ...]  # ids and texts of the public prompt
 
@@ -133,7 +133,7 @@ class PrivacySpent:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """A block was verified: so many drafted tokens stay, these were refused."""
+    """A block was verified: `accepted` of the drafted tokens stay."""
 
     drafted: int
     accepted: int
@@ -393,8 +393,8 @@ class EventEmitter:
         self._places: Sequence[Place] = ()
         self.tokens: list[Token] = []  # all that is settled
 
-    def posed(self, token_ids: Sequence[int]) -> None:
-        """This is the public prompt, with all that stands in it."""
+    def prompted(self, token_ids: Sequence[int]) -> None:
+        """These tokens are the public prompt."""
         decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         pieces = ((token, decode(self._piece(token))) for token in token_ids)
         self._emit(PublicPrompt(tuple(pieces)))
@@ -423,7 +423,7 @@ class EventEmitter:
         seconds: float,
         truncation_bound: float | None = None,
     ) -> None:
-        """The oldest block of the draft, of so many tokens, was verified."""
+        """The oldest block of the draft, of `drafted` tokens, was verified."""
         refused = tuple(self._texts[accepted:]) if accepted < drafted else ()
         in_vain = len(refused) - (drafted - accepted) if refused else 0
         if refused:
@@ -459,11 +459,11 @@ class EventEmitter:
             self._emit(Alternatives(len(self.tokens) - len(tokens), tuple(places)))
 
     def _with_texts(self, place: Place) -> Place:
-        texts = (
-            self._piece(one.id).decode("utf-8", "replace") for one in place.choices
+        shown = (
+            replace(one, text=self._piece(one.id).decode("utf-8", "replace"))
+            for one in place.choices
         )
-        choices = zip(place.choices, texts, strict=True)
-        return replace(place, choices=tuple(replace(c, text=t) for c, t in choices))
+        return replace(place, choices=tuple(shown))
 
     def stands_in(self, token_ids: Sequence[int]) -> None:
         """These tokens will be sent in the place of what is held back."""

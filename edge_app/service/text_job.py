@@ -79,7 +79,7 @@ class TextJob:
             if self.given_ids:
                 emitter.given(self.given_ids)
             if not verifier.local:
-                emitter.posed(prompts.public_ids)
+                emitter.prompted(prompts.public_ids)
             session = VerifierSession(
                 verifier,
                 OpenSession(

@@ -515,7 +515,7 @@ def test_each_message_says_its_bytes_in_words():
     blocks by the opening before them; what nobody told words of, as a number."""
     pieces = {1: b"user\nThank Am", 2: b"\xc3", 3: b"\xa9lie.", 4: b"", 5: b" Dear"}
     told = []
-    EventEmitter(told.append, pieces.__getitem__).posed([1, 2, 3, 4])
+    EventEmitter(told.append, pieces.__getitem__).prompted([1, 2, 3, 4])
     terms = MethodSettings(draft_length=4).terms()
     frames, lost = role_of(terms).frames, tuple(range(90, 99))
 
