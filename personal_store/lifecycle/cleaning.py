@@ -175,7 +175,9 @@ def _rewrite(
     for at in range(0, len(ids), BATCH):
         with immediate(db):
             batch = [
-                one for one in ids[at : at + BATCH] if _again(db, one, from_bodies)
+                one
+                for one in ids[at : at + BATCH]
+                if _rewrite_one(db, one, from_bodies)
             ]
             refresh(db, batch)
         changed += len(batch)
@@ -184,7 +186,7 @@ def _rewrite(
     return changed
 
 
-def _again(db: Database, record_id: int, from_body: bool) -> bool:
+def _rewrite_one(db: Database, record_id: int, from_body: bool) -> bool:
     """Store the text of a mail anew, cleaned out of its body or as it is, and without
     what its thread holds; whether it reads differently."""
     row = db.execute(

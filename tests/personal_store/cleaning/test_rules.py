@@ -1,7 +1,7 @@
 """What stands around and below one's own words: quotes, forwards, signatures, notices.
 
 What was written by others or by a machine goes, and what only looks like it stays. Some
-shapes were taught by other projects' fixtures and are told in words of our own.
+shapes were taught by other projects' fixtures and stand here in words of our own.
 """
 
 import tomllib

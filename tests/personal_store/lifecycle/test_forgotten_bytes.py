@@ -335,7 +335,7 @@ def test_what_stays_unproven_stays_untidy(path):
         assert not is_untidy(store.db)
 
 
-def test_another_program_that_writes_meanwhile_is_told(path):
+def test_another_program_that_writes_meanwhile_is_named(path):
     with Store.open(path) as store, Store.open(path) as other:
         _overwrite(store.db, path)
         other.db.execute("UPDATE record SET rating = 5 WHERE id = 1")

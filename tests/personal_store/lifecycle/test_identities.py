@@ -42,7 +42,7 @@ def test_a_removed_address_makes_them_others_again(store):
 
 
 def test_evidence_is_kept(store, tmp_path):
-    """What was found out is told from what the person said."""
+    """What was found out is kept apart from what the person said."""
     assert identities(store.db) == [Identity(ME, "told so", True, 3)]
     with Store.open(tmp_path / "other.db") as other:
         sent = [

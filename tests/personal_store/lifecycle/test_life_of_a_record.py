@@ -111,7 +111,7 @@ def test_a_short_text_is_kept_away_by_its_key_alone(store, tmp_path):
     assert import_source(store, "mbox", path).added == 1
 
 
-def test_a_tombstone_tells_nothing(store):
+def test_a_tombstone_reveals_nothing(store):
     """Two stores mark the same text differently, and neither mark holds a word."""
     forget(store.db, store.path, ids(store, BALLOON))
     marks = {bytes(row[0]) for row in store.db.execute("SELECT mark FROM tombstone")}

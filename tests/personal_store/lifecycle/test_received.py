@@ -1,99 +1,299 @@
-"""Texts of others: indexed when they are first searched for, and kept in step."""
+"""Received mail waits packed until its text is wanted, is indexed when it is first
+searched for, and kept in step."""
+
+from random import Random
 
 import pytest
 
 from personal_store import Store, import_source
+from personal_store.cleaning.cleaning import VERSION, clean_raw
+from personal_store.lifecycle import cleaning, writing
 from personal_store.lifecycle.forgetting import (
     exclude,
     forget,
     put_into_trash,
     take_out_of_trash,
 )
-from personal_store.lifecycle.identities import add_identities
+from personal_store.lifecycle.identities import add_identities, remove_identities
+from personal_store.lifecycle.overview import Which
+from personal_store.reading.letters import pack, unpack
+from personal_store.records import UNREAD, RawText
 from personal_store.search.tables import check
+from personal_store.transfer import as_lines, merge
 from tests.mailboxes import ME, mailbox, message
-from tests.personal_store.stores import found, ids
+from tests.personal_store.stores import fill, found, ids
 
 ANNA = "Anna <anna@example.org>"
-
-
-def letters(first, count):
-    return [
-        message(f"Number{n} says the kettle is on, come over.", sender=ANNA, to=ME,
-                number=n, subject=f"Tea {n}")
-        for n in range(first, first + count)
-    ]  # fmt: skip
-
-
-def bring(store, folder, first, count):
-    path = folder / f"letters{first}.mbox"
-    own = message(f"I shall bring a cake for {first}.", number=1000 + first)
-    path.write_bytes(mailbox([*letters(first, count), own]))
-    import_source(store, "mbox", path, me=[ME])
-
-
-def heard(store, query):
-    return [p.record_id for p in store.find(query, limit=50, received_ones=True)]
+SAID = "Shall we meet in the garden behind the old observatory on Friday at noon?"
+QUOTE = "\n\nOn 12.03.24 10:15, Sam wrote:\n> Quixotic parallelogram of the watch.\n"
+CAME = message(SAID + QUOTE, sender=ANNA, to=ME, subject="Garden", number=7)
 
 
 @pytest.fixture
 def store(tmp_path):
-    with Store.open(tmp_path / "store.db") as opened:
-        bring(opened, tmp_path, 1, 3)
-        yield opened
+    with Store.open(tmp_path / "store.db") as store:
+        fill(store, tmp_path, [CAME, message("I wrote this one.", number=8)])
+        yield store
 
 
-def test_they_are_indexed_by_the_first_search_alone(store, tmp_path):
-    """So that an import takes no time for what may never be looked for."""
-    rows = "SELECT count(*) FROM heard"
-    assert store.db.execute(rows).fetchone() == (0,)
-    assert len(heard(store, "number2")) == 1
-    assert store.db.execute(rows).fetchone() == (3,)
+def row(store, columns="body, cleaning, author", where="title = 'Garden'"):
+    return store.db.execute(f"SELECT {columns} FROM record WHERE {where}").fetchone()
 
-    bring(store, tmp_path, 10, 4)
-    assert store.db.execute(rows).fetchone() == (3,)
-    assert len(heard(store, "number12")) == 1
-    assert store.db.execute(rows).fetchone() == (7,)
+
+def bodies(store):
+    return store.db.execute("SELECT count(*) FROM raw").fetchone()[0]
+
+
+def test_of_endless_markup_the_beginning_waits():
+    """It is all that cleaning looks at."""
+    html = f"<p>{SAID}</p>" + "<i>x</i>" * 200_000
+    assert clean_raw(unpack(pack(RawText("", html)))).text.startswith(SAID)
+
+
+def test_received_mail_waits(store):
+    """It has no text, no place in any index, and its body lies packed."""
+    assert row(store) == ("", UNREAD, 0)
+    assert writing.waiting(store.db) == ids(store, "title = 'Garden'")
+    assert found(store, "observatory") == []
+    assert (
+        "Quixotic" in writing.body_of(store.db, ids(store, "title = 'Garden'")[0]).plain
+    )
     assert check(store.db) == []
 
 
-def test_they_are_never_found_as_own(store):
-    assert heard(store, "number1")
-    assert found(store, "number1 kettle") == []
-    assert store.passage(heard(store, "number1")[0]) is None
-    assert store.received(heard(store, "number1")[0]).text.startswith("Number1")
+def test_a_search_cleans_it_once(store):
+    """Then its body goes; nothing waits any more."""
+    (passage,) = store.find("observatory", received_ones=True)
+
+    assert passage.text == SAID
+    assert row(store) == (SAID, VERSION, 0)
+    assert bodies(store) == 1
+    assert writing.waiting(store.db) == []
+    assert store.find("quixotic", received_ones=True) == []
+    assert check(store.db) == []
+
+
+def test_a_text_that_is_asked_for_is_cleaned(store):
+    """A look at all records shows what cleaning makes of them, and writes nothing."""
+    assert SAID in [record.text for record in store.records()]
+    assert row(store) == ("", UNREAD, 0)
+    (number,) = ids(store, "title = 'Garden'")
+    assert store.received(number).text == SAID
+    assert row(store) == (SAID, VERSION, 0)
+
+
+@pytest.mark.parametrize(
+    ("step", "steps"),
+    [
+        (cleaning.clean_all_waiting, [(2, 5), (4, 5), (5, 5)]),
+        (cleaning.received_index, [(2, 7), (4, 7), (6, 7), (7, 7)]),
+    ],
+)
+def test_steps_report_their_progress(store, monkeypatch, step, steps):
+    """And go on where they stopped."""
+    monkeypatch.setattr(cleaning, "_AT_ONCE", 2)
+    import_mails(
+        store, [came(n, f"Letter {n} about the meadow.") for n in range(20, 24)]
+    )
+    reported = []
+    step(store.db, progress=lambda done, total: reported.append((done, total)))
+    assert reported == steps
+    step(store.db, progress=lambda *_: pytest.fail("nothing waits"))
+
+
+def test_a_new_address_makes_it_own(store):
+    """With its body, so that it can be cleaned again; taken back, that goes."""
+    assert add_identities(store.db, ["anna@example.org"]) == 1
+    assert found(store, "observatory") == ids(store, "title = 'Garden'")
+    assert row(store) == (SAID, VERSION, 2)
+    assert bodies(store) == 2
+    assert remove_identities(store.db, ["anna@example.org"]) == 1
+    assert bodies(store) == 1
+    assert check(store.db) == []
+
+
+def test_what_says_nothing_of_its_own_stays_somebody_elses(store):
+    """As an import would have left it out."""
+    import_mails(store, [came(30, QUOTE, sender="Sam <sam@work.example>")])
+    add_identities(store.db, ["sam@work.example"])
+    add_identities(store.db, ["sam@work.example"])
+    assert row(store, where="sender = 'sam@work.example'") == ("", VERSION, 0)
+    assert store.find("came", received_ones=True) == []
+
+
+def test_forgotten_words_stay_forgotten(store):
+    """Where they were forgotten unread, and where they come again unread."""
+    import_mails(store, [came(40, SAID, subject="Again")])
+    forget(store.db, store.path, ids(store, "title = 'Garden'"))
+    assert row(store, where="title = 'Again'") is not None
+    store.find("observatory", received_ones=True)
+    assert row(store, where="title = 'Again'") is None
+    assert check(store.db) == []
+
+
+def test_words_select_what_waits(store):
+    """Only of the texts that the other conditions leave."""
+    import_mails(store, [came(50, "An observatory of my own.", subject="Mine")])
+    which = Which(words="observatory", person="anna@example.org")
+    assert which.find(store.db, state="title = 'Garden'") == ids(
+        store, "title = 'Garden'"
+    )
+    assert row(store, where="title = 'Mine'")[1] == UNREAD
+
+
+def test_an_export_has_its_text(store):
+    lines = b"".join(as_lines(store.db)).decode()
+    assert SAID in lines
+    assert "Quixotic" not in lines
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_a_merge_brings_it_packed(store, tmp_path, keeps):
+    """Also into a store that keeps no raw bodies; read there is read here."""
+    with Store.open(tmp_path / "second.db") as second:
+        writing.keep_bodies(second.db, keeps)
+        merge(second.db, second.path, store.path)
+        assert row(second) == ("", UNREAD, 0)
+        assert bodies(second) == 1 + keeps
+        assert [hit.text for hit in second.find("observatory", received_ones=True)] == [
+            SAID
+        ]
+        merge(store.db, store.path, second.path)
+    assert row(store) == (SAID, VERSION, 0)
+    assert bodies(store) == 1
+
+
+def test_who_wants_no_raw_bodies_keeps_none(tmp_path):
+    """Of others; of own mail that is new, met again, or reads differently."""
+    mine = message("I wrote this one.", number=8)
+    with Store.open(tmp_path / "bare.db") as bare:
+        writing.keep_bodies(bare.db, False)
+        fill(bare, tmp_path, [CAME])
+        assert row(bare) == (SAID, VERSION, 0)
+        assert import_mails(bare, [mine]).added == 1
+        assert bodies(bare) == 0
+        bare.db.execute("UPDATE record SET body_sha = x'00', cleaning = 0")
+        assert import_mails(bare, [mine]).updated == 1
+        assert bodies(bare) == 0
+
+
+def test_what_waits_and_becomes_own_keeps_no_raw_body_that_is_unwanted(store):
+    """It waits packed whatever the owner said; once it is cleaned the packing goes."""
+    writing.keep_bodies(store.db, False)
+    assert bodies(store) == 1
+    assert store.add_identities(["anna@example.org"]) == 1
+    assert row(store) == (SAID, VERSION, 2)
+    assert bodies(store) == 0
+
+
+def test_an_answer_is_compared_with_what_waited(store):
+    """What it repeats without a mark goes, and only its parent is cleaned for it."""
+    answer = message(
+        f"Yes, gladly, I will bring the lantern.\n\n{SAID}",
+        number=60,
+        subject="Re: Garden",
+        headers="In-Reply-To: <7@example.com>",
+    )
+    import_mails(store, [came(61, "Something else entirely."), answer])
+    text, _, author = row(store, where="title = 'Re: Garden'")
+    assert (text, author) == ("Yes, gladly, I will bring the lantern.", 2)
+    assert row(store) == (SAID, VERSION, 0)
+    assert writing.waiting(store.db) == ids(store, "title = 'Came'")
+
+
+def test_a_second_import_changes_nothing(store, tmp_path):
+    """Neither before nor after it was cleaned."""
+    for _ in range(2):
+        before = row(store, "body, cleaning, body_sha"), bodies(store)
+        assert fill(store, tmp_path, [CAME]).received == 0
+        assert (row(store, "body, cleaning, body_sha"), bodies(store)) == before
+        store.find("observatory", received_ones=True)
+
+
+def test_a_lost_body_does_not_stop_the_others(store):
+    """A text that cannot be had is empty."""
+    store.db.execute(
+        "DELETE FROM raw WHERE record_id = ?", ids(store, "title = 'Garden'")
+    )
+    store.db.commit()
+    import_mails(store, [came(70, "An observatory after all.")])
+    assert [hit.text for hit in store.find("observatory", received_ones=True)] == [
+        "An observatory after all."
+    ]
+
+
+INDEXED = "SELECT count(*) FROM heard"
+
+
+def kettle(store, *numbers):
+    """Import a letter by somebody else for each of these numbers."""
+    said = "says the kettle is on, come over."
+    import_mails(
+        store, [came(n, f"Number{n} {said}", subject=f"Tea {n}") for n in numbers]
+    )
+
+
+def received(store, query):
+    return [p.record_id for p in store.find(query, limit=50, received_ones=True)]
+
+
+def test_received_mail_is_indexed_by_the_first_search_alone(store):
+    """So that an import takes no time for what may never be looked for."""
+    kettle(store, 101, 102)
+    assert store.db.execute(INDEXED).fetchone() == (0,)
+    (one,) = received(store, "number101")
+    assert store.db.execute(INDEXED).fetchone() == (3,)
+    assert found(store, "number101 kettle") == []
+    assert store.passage(one) is None
     assert store.received(ids(store, "author != 0")[0]) is None
 
+    kettle(store, 103)
+    assert store.db.execute(INDEXED).fetchone() == (3,)
+    assert len(received(store, "number103")) == 1
+    assert store.db.execute(INDEXED).fetchone() == (4,)
+    assert check(store.db) == []
 
-def test_what_happens_to_a_record_happens_to_its_index(store, tmp_path):
+
+def test_what_happens_to_a_record_happens_to_its_index(store):
     """Excluded, in the trash, forgotten, or found to be one's own."""
-    one, two, three = (heard(store, f"number{n}")[0] for n in (1, 2, 3))
+    kettle(store, 101, 102, 103)
+    one, two, three = (received(store, f"number{n}")[0] for n in (101, 102, 103))
     exclude(store.db, [one])
     put_into_trash(store.db, [two])
     forget(store.db, store.path, [three])
-    assert heard(store, "number1 number2 number3 kettle") == []
-    assert store.db.execute("SELECT count(*) FROM heard").fetchone() == (0,)
+    assert received(store, "number101 number102 number103 kettle") == []
+    assert store.db.execute(INDEXED).fetchone() == (1,)
     assert check(store.db) == []
 
     exclude(store.db, [one], excluded=False)
     take_out_of_trash(store.db, [two])
-    assert heard(store, "number1") == [one]
-    assert heard(store, "number2") == [two]
+    assert received(store, "number101") == [one]
+    assert received(store, "number102") == [two]
 
-    add_identities(store.db, ["anna@example.org"], "told so")
-    assert heard(store, "number1 number2") == []
-    assert sorted(found(store, "number1 number2")) == [one, two]
+    add_identities(store.db, ["anna@example.org"])
+    assert received(store, "number101 number102") == []
+    assert sorted(found(store, "number101 number102")) == [one, two]
     assert check(store.db) == []
     for path in store.path.parent.glob("store.db*"):
-        assert b"number3" not in path.read_bytes()
+        assert b"number103" not in path.read_bytes()
 
 
-def test_a_number_that_is_given_again_is_indexed_again(store, tmp_path):
+def test_a_number_that_is_given_again_is_indexed_again(store):
     """SQLite gives the highest number of a deleted record to the next one."""
-    assert heard(store, "kettle number3")
-    forget(store.db, store.path, ids(store, "id >= 3"))
-    bring(store, tmp_path, 20, 2)
+    kettle(store, 101, 102)
+    (last,) = received(store, "number102")
+    forget(store.db, store.path, [last])
+    kettle(store, 104)
 
-    assert len(heard(store, "number20")) == 1
-    assert len(heard(store, "number21")) == 1
+    assert received(store, "number104") == [last]
     assert check(store.db) == []
+
+
+def came(number, body, *, subject="Came", sender=ANNA):
+    return message(body, sender=sender, to=ME, subject=subject, number=number)
+
+
+def import_mails(store, mails):
+    path = store.path.parent / f"more-{Random(repr(mails)).random()}.mbox"
+    path.write_bytes(mailbox(mails))
+    return import_source(store, "mbox", path, me=[ME])

@@ -241,7 +241,7 @@ def test_readers_leave_ctrl_c_to_us(small_counts):
 
 
 @pytest.mark.slow
-def test_a_mailbox_that_goes_away_is_told(tmp_path, monkeypatch, small_counts):
+def test_a_mailbox_that_goes_away_is_reported(tmp_path, monkeypatch, small_counts):
     """What was read before is safe, and the same import goes on."""
     box, store = tmp_path / "all.mbox", Store.open(tmp_path / "store.db")
     content = mailbox(many(100))
@@ -250,7 +250,7 @@ def test_a_mailbox_that_goes_away_is_told(tmp_path, monkeypatch, small_counts):
     monkeypatch.setattr(parallel, "_CHUNKS", 1)
     hidden = []
 
-    def told(done, total):
+    def hide(done, total):
         if done > total // 4 and not hidden:
             hidden.append(box.rename(tmp_path / "elsewhere"))
 
@@ -258,7 +258,7 @@ def test_a_mailbox_that_goes_away_is_told(tmp_path, monkeypatch, small_counts):
         with pytest.raises(
             SourceError, match="cannot be read to its end: no such file"
         ):
-            import_source(store, "mbox", box, me=[ME], progress=told)
+            import_source(store, "mbox", box, me=[ME], progress=hide)
         (before,) = store.db.execute("SELECT count(*) FROM record").fetchone()
         hidden[0].rename(box)
         report = import_source(store, "mbox", box, me=[ME])
