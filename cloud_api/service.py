@@ -459,26 +459,36 @@ def check_ids(token_ids: Sequence[int], models: Models) -> None:
         raise MessageError(f"a token id outside the vocabulary of {size}")
 
 
-def check_request(
-    request: OpenSession, role: VerifierRole, models: Models, settings: ServerSettings
-) -> None:
-    """Raise what speaks against a session.
+def checked_role(
+    request: OpenSession, models: Models, settings: ServerSettings
+) -> VerifierRole:
+    """The role of a session that nothing speaks against.
 
     Raises:
         VocabularyMismatchError: the device's tokens are not the server's.
+        DecodingError: as `role_of` does.
         InvalidSettingsError: too many candidates, a base that is not here, or answers
             that would be too large.
         MessageError: an id outside the vocabulary.
         ContextFullError: prompt and text leave no room; a text that is begun must leave
             some for a block, one that goes on may be at its end.
     """
-    check_vocabulary(request, models)
+    # What else speaks against it says little to a device of another family.
+    if request.vocabulary_id != models.generalist.vocabulary_id:
+        names = " and ".join(
+            f"{role} '{model.name}'"
+            for role, model in zip(("generalist", "base"), models.each(), strict=False)
+        )
+        raise VocabularyMismatchError(
+            f"the device's model has another vocabulary than this server's {names}; "
+            "use a specialist that shares theirs"
+        )
+    role = role_of(request.terms)
     if request.terms.candidates > models.candidates:
         raise InvalidSettingsError(
             f"this server gives at most {models.candidates} candidates per token"
         )
-    check_ids(request.prompt_ids, models)
-    check_ids(request.text_ids, models)
+    check_ids((*request.prompt_ids, *request.text_ids), models)
     room = models.context_length
     if not request.text_ids:
         room -= SETTLED_LIMIT + request.terms.draft_limit
@@ -497,18 +507,7 @@ def check_request(
             f"answers would be larger than {settings.answer_bytes} bytes; "
             "ask for fewer candidates or shorter drafts"
         )
-
-
-def check_vocabulary(request: OpenSession, models: Models) -> None:
-    """Raise VocabularyMismatchError if the device's tokens are not the server's."""
-    if request.vocabulary_id != models.generalist.vocabulary_id:
-        names = f"generalist '{models.generalist.name}'"
-        if models.base is not None:
-            names += f" and base '{models.base.name}'"
-        raise VocabularyMismatchError(
-            f"the device's model has another vocabulary than this server's {names}; "
-            "use a specialist that shares theirs"
-        )
+    return role
 
 
 def round_of(
@@ -595,7 +594,7 @@ class Service:
         self._openings.admit(caller, self._clock())
 
     def open(self, request: OpenSession, caller: Caller) -> SessionOpened:
-        """Begin a text; raises as `role_of`, `check_request` and `Sessions.add` do."""
+        """Begin a text; raises as `checked_role` and `Sessions.add` do."""
         session = self._begin(request, 0, caller)
         session_id = secrets.token_urlsafe(16)
         self._forget(self.sessions.add(session_id, session))
@@ -732,12 +731,8 @@ class Service:
 
     def _begin(self, request: OpenSession, number: int, caller: Caller) -> Session:
         """The caller's session of a request that nothing speaks against."""
-        models = self.models
-        # What else speaks against it says little to a device of another family.
-        check_vocabulary(request, models)
-        role = role_of(request.terms)
-        check_request(request, role, models, self.settings)
-        length = models.context_length
+        role = checked_role(request, self.models, self.settings)
+        length = self.models.context_length
         return Session(request, role, length, self._clock(), number, caller)
 
     def _opened(self, session_id: str, session: Session) -> SessionOpened:

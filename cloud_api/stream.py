@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from fastapi import APIRouter, WebSocket
@@ -48,7 +48,7 @@ class OpenStream:
     """A stream that a device holds open."""
 
     session_id: str
-    user: str
+    caller: Caller
     end: asyncio.Future[StreamEnd]
     """Says why the stream has to end, once it has to."""
     unread: int = 0
@@ -82,7 +82,7 @@ class OpenStreams:
         task = asyncio.current_task()
         assert task is not None
         end: asyncio.Future[StreamEnd] = asyncio.get_running_loop().create_future()
-        self._streams[task] = stream = OpenStream(session_id, caller.user, end)
+        self._streams[task] = stream = OpenStream(session_id, caller, end)
         theirs = self._of(caller.user)
         if len(theirs) > self._limits.streams:
             theirs[0].end_for("too much")
@@ -101,7 +101,7 @@ class OpenStreams:
         """Note that `size` bytes more, or less, wait for the device of a stream. If the
         user's devices leave too much unread, the stream that holds the most ends."""
         stream.unread += size
-        theirs = self._of(stream.user)
+        theirs = self._of(stream.caller.user)
         if sum(one.unread for one in theirs) > self._limits.unread_bytes:
             max(theirs, key=lambda one: one.unread).end_for("too much")
 
@@ -110,7 +110,7 @@ class OpenStreams:
         return [
             one
             for one in self._streams.values()
-            if one.user == user and not one.end.done()
+            if one.caller.user == user and not one.end.done()
         ]
 
 
@@ -130,34 +130,26 @@ async def stream(websocket: WebSocket, session_id: str) -> None:
     try:
         await websocket.accept()
         with streams.opened(session_id, caller) as record:
-            await _Stream(websocket, service, streams, record, caller, frames).run()
+            await _Stream(websocket, service, streams, record, frames).run()
     except Exception:  # noqa: BLE001 - uvicorn would log what it says
         log_fault("a websocket request")
 
 
+@dataclass(slots=True)
 class _Stream:
     """One connection: a reader that starts rounds and a writer that answers them."""
 
-    def __init__(
-        self,
-        socket: WebSocket,
-        service: Service,
-        streams: OpenStreams,
-        record: OpenStream,
-        caller: Caller,
-        frames: FrameFormat,
-    ) -> None:
-        self._socket = socket
-        self._service = service
-
-        self._streams = streams
-        self._record = record
-        self._session_id = record.session_id
-        self._caller = caller
-        self._frames = frames
-        self._newest = 0, 0
-        self._closed = False
-        self._replies: asyncio.Queue[asyncio.Future[Reply]] = asyncio.Queue(UNANSWERED)
+    socket: WebSocket
+    service: Service
+    streams: OpenStreams
+    record: OpenStream
+    frames: FrameFormat
+    newest: tuple[int, int] = 0, 0
+    """Epoch and round of the last block that came."""
+    closed: bool = False
+    replies: asyncio.Queue[asyncio.Future[Reply]] = field(
+        default_factory=lambda: asyncio.Queue(UNANSWERED)
+    )
 
     async def run(self) -> None:
         """Until one side hangs up: the reader then ends and takes the others along."""
@@ -172,41 +164,41 @@ class _Stream:
 
     async def _read(self, group: asyncio.TaskGroup) -> None:
         while True:
-            message = await self._socket.receive()
+            message = await self.socket.receive()
             if message["type"] == "websocket.disconnect":
                 code = message.get("code", 1005)
                 if code == TEXT_DONE:
                     with suppress(SessionLostError):
-                        self._service.close(self._session_id, self._caller)
+                        self.service.close(self.record.session_id, self.record.caller)
                 raise WebSocketDisconnect(code)
             frame: bytes = message.get("bytes") or b""
-            await self._replies.put(group.create_task(self._reply(frame)))
+            await self.replies.put(group.create_task(self._reply(frame)))
 
     async def _write(self) -> None:
         while True:
-            frame, code = await (await self._replies.get())
-            if self._closed:
+            frame, code = await (await self.replies.get())
+            if self.closed:
                 return None
-            await self._socket.send_bytes(frame)
-            self._streams.count_unread(self._record, -len(frame))
+            await self.socket.send_bytes(frame)
+            self.streams.count_unread(self.record, -len(frame))
             if code is not None:
                 return await self._close(code)
 
     async def _say_goodbye(self) -> None:
-        await self._service.stopping.wait()
+        await self.service.stopping.wait()
         await self._say_last(self._stopping())
 
     async def _end(self) -> None:
-        why = await self._record.end
+        why = await self.record.end
         if why == "text replaced":
             # The answers that are on their way are to a text that is no more.
             await self._close(TEXT_REPLACED)
         elif why == "too much":
             # A device that does not read would not read this either.
-            self._closed = True
+            self.closed = True
             with suppress(TimeoutError):
                 async with asyncio.timeout(_LAST_WORD_SECONDS):
-                    await self._socket.close(TOO_MUCH)
+                    await self.socket.close(TOO_MUCH)
             raise WebSocketDisconnect(TOO_MUCH)
         else:
             await self._say_last(self._lost())
@@ -215,41 +207,42 @@ class _Stream:
         """Say the last word, after the answers that are on their way."""
         said: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         said.set_result(reply)
-        self._streams.count_unread(self._record, len(reply[0]))
-        await self._replies.put(said)
+        self.streams.count_unread(self.record, len(reply[0]))
+        await self.replies.put(said)
 
     async def _close(self, code: int) -> None:
-        if not self._closed:
-            self._closed = True
-            await self._socket.close(code)
+        if not self.closed:
+            self.closed = True
+            await self.socket.close(code)
+
+    def _signal(self, kind: Kind, value: int) -> bytes:
+        return self.frames.encode_signal(Signal(kind, *self.newest, value))
 
     def _stopping(self) -> Reply:
-        return self._problem(Problem.STOPPING), STOPPING
+        return self._signal(Kind.ERROR, Problem.STOPPING), STOPPING
 
     def _lost(self) -> Reply:
-        nothing = Signal(Kind.RESYNC, *self._newest, 0)
-        return self._frames.encode_signal(nothing), SESSION_LOST
+        return self._signal(Kind.RESYNC, 0), SESSION_LOST
 
     async def _reply(self, frame: bytes) -> Reply:
         """The answer to a frame, which is counted until it is sent."""
         answer, code = await self._answer(frame)
-        self._streams.count_unread(self._record, len(answer))
+        self.streams.count_unread(self.record, len(answer))
         return answer, code
 
     async def _answer(self, frame: bytes) -> Reply:
         try:
-            block = self._frames.decode_block(frame)
-            self._newest = block.epoch, block.round
-            answer = await self._service.verify(self._session_id, block, self._caller)
+            block = self.frames.decode_block(frame)
+            self.newest = block.epoch, block.round
+            answer = await self.service.verify(
+                self.record.session_id, block, self.record.caller
+            )
             if isinstance(answer, Verdict):
-                return self._frames.encode_verdict(answer, len(block.drafted)), None
-            return self._frames.encode_signal(answer), None
+                return self.frames.encode_verdict(answer, len(block.drafted)), None
+            return self.frames.encode_signal(answer), None
         except MessageError:
-            return self._problem(Problem.MESSAGE), BAD_FRAME
+            return self._signal(Kind.ERROR, Problem.MESSAGE), BAD_FRAME
         except SessionLostError:
             return self._lost()
         except StoppingError:
             return self._stopping()
-
-    def _problem(self, problem: Problem) -> bytes:
-        return self._frames.encode_signal(Signal(Kind.ERROR, *self._newest, problem))

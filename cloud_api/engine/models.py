@@ -80,10 +80,8 @@ class ServedModel:
         """How often it was loaded."""
         self._opened: TextSlots | None = opened
         self._reopen = reopen
-        self._users = 0
+        self._users: list[None] = []  # one for each, as lists need no lock
         self._lock = threading.Lock()
-        self._counting = threading.Lock()
-        """Held for a moment alone, unlike the other, with which a model is loaded."""
 
     @property
     def loaded(self) -> bool:
@@ -93,7 +91,7 @@ class ServedModel:
     @property
     def in_use(self) -> bool:
         """Whether somebody besides the engine thread needs it to stay loaded."""
-        return self._users > 0
+        return bool(self._users)
 
     def opened(self) -> TextSlots:
         """The model, with empty caches if it had to be loaded; raises ModelError if it
@@ -128,13 +126,11 @@ class ServedModel:
     def model(self) -> Iterator[Model]:
         """The model's vocabulary and chat template, while the block runs; raises as
         `opened` does."""
-        with self._counting:
-            self._users += 1
+        self._users.append(None)
         try:
             yield self.opened().model
         finally:
-            with self._counting:
-                self._users -= 1
+            self._users.pop()
 
     def interrupt(self) -> None:
         """Abort a long evaluation, from another thread; the model is not used again."""

@@ -19,7 +19,7 @@ from cloud_api.engine.models import (
     StockAddress,
 )
 from cloud_api.engine.stock_client import StockClient, StockServerError
-from cloud_api.engine.stock_server import BY_ID, StockEngine, StockModel
+from cloud_api.engine.stock_server import BY_ID, StockEngine
 from decoding_core.errors import (
     CloudBusyError,
     EngineError,
@@ -61,18 +61,18 @@ def connect_models(options: ModelOptions, generalist: StockAddress) -> Models:
             "file of the devices' model, or --generalist-tokenizer, a GGUF file or a "
             "folder of the same family"
         )
-    remote = _connect(generalist, "generalist", names)
-    if remote.candidates < MethodSettings().candidates:
+    large = _connect(generalist, "generalist", names, options.slots)
+    if large.candidates < MethodSettings().candidates:
         sys.stderr.write(
-            f"the generalist's server gives {remote.candidates} candidates per token, "
+            f"the generalist's server gives {large.candidates} candidates per token, "
             f"and devices ask for {MethodSettings().candidates} unless they are told "
             "otherwise: start vLLM with --max-logprobs 128\n"
         )
-    large = StockEngine(remote, options.slots, options.context_length)
+    length = options.context_length or large.context_length
+    large.context_length = min(length, large.context_length)
     if isinstance(options.base, StockAddress):
-        there = _connect(options.base, "base", names, tells_by_id=True)
-        length = min(large.context_length, there.context_length)
-        small = StockEngine(there, options.slots, length)
+        small = _connect(options.base, "base", names, options.slots)
+        small.context_length = min(large.context_length, small.context_length)
         return _models(large, small, names)
     if local is None:
         return _models(large, None, names)
@@ -87,18 +87,14 @@ def connect_models(options: ModelOptions, generalist: StockAddress) -> Models:
 
 
 def _connect(
-    address: StockAddress,
-    role: str,
-    names: Sequence[bytes],
-    *,
-    tells_by_id: bool = False,
-) -> StockModel:
+    address: StockAddress, role: str, names: Sequence[bytes], slots: int
+) -> StockEngine:
     """The model at an address, known to have these tokens; raises as `connect_models`
     does, with the address in the sentence."""
     client = StockClient(address.url, role, address.key)
     try:
-        model = StockModel(client, address.model, names, tells_by_id=tells_by_id)
-        if not check_names(names, client, model.model):
+        model = StockEngine(client, address.model, names, slots)
+        if not check_names(names, client, model.name):
             sys.stderr.write(
                 f"the {role}'s server does not tell its tokens: whether they are those "
                 "that were given could not be checked\n"

@@ -96,34 +96,27 @@ class _Row(NamedTuple):
 class StockModel:
     """A model that a stock server runs: what it is, and its log-probabilities."""
 
-    def __init__(
-        self,
-        client: StockClient,
-        model: str,
-        names: Sequence[bytes],
-        *,
-        tells_by_id: bool = False,
-    ) -> None:
+    def __init__(self, client: StockClient, model: str, names: Sequence[bytes]) -> None:
         """Find out what the server gives. `model` is a name that it serves, or ""
-        if it serves a single one; `names` are the model's tokens. One that
-        `tells_by_id` is never asked for the likeliest: others ask it by id too.
+        if it serves a single one; `names` are the model's tokens. A base's server is
+        never asked for the likeliest: others ask it by id too.
 
         Raises:
             CloudBusyError: it does not answer.
             StockServerError: it is no vLLM, or gives too little.
         """
         self.client = client
-        self.tells_by_id = tells_by_id
+        self.is_base = client.role == "base"
         self.vocabulary_id = token_list_id(names)
         self.vocabulary_size = len(names)
         self._salt = secrets.token_urlsafe(16)
         self._signature: tuple[Any, Any] | None = None
         """What each answer says of the model and of how the server was started."""
-        self.model = model
-        self.model, length = self._served()
+        self.name = model
+        self.name, length = self._served()
         self.context_length = length - 1
         """Tokens of a prompt; the server must have room to write one behind it."""
-        self.candidates = BY_ID if tells_by_id else self._most_candidates()
+        self.candidates = BY_ID if self.is_base else self._most_candidates()
         """The most tokens of a row that it gives."""
         self._check_size()
         self._like = self._probe()
@@ -171,7 +164,7 @@ class StockModel:
             StockServerError: it said no, or its answer is invalid.
         """
         body = {
-            "model": self.model,
+            "model": self.name,
             "prompt": [list(prompt) for prompt in prompts],
             "max_tokens": 1,
             "return_tokens_as_token_ids": True,
@@ -212,7 +205,7 @@ class StockModel:
         except StockServerError as error:
             raise self._changed() from error
         self._signature = None  # it may have been started in another way
-        if model != self.model or length <= self.context_length:
+        if model != self.name or length <= self.context_length:
             raise self._changed()
         now = self._probe()
         least, likeliest = min(now.values()), max(self._like.values())
@@ -242,12 +235,12 @@ class StockModel:
         }
         names = ", ".join(sorted(one_line(name)[:_LONGEST_NAME] for name in served)[:8])
         option = f"--{self.client.role}-model"
-        if not self.model and len(served) != 1:
+        if not self.name and len(served) != 1:
             raise StockServerError(
                 f"the server at {self.client.url} serves {names or 'no model'}; choose "
                 f"one with {option}"
             )
-        name = self.model or next(iter(served))
+        name = self.name or next(iter(served))
         if name not in served:
             raise StockServerError(
                 f"the server at {self.client.url} serves no model "
@@ -306,7 +299,7 @@ class StockModel:
         """Log-probabilities behind a fixed prompt, of the likeliest tokens if those
         may be asked for: a model is known by them."""
         prompt = tuple(one % self.vocabulary_size for one in (7, 11, 13, 17, 19))
-        if self.tells_by_id:
+        if self.is_base:
             step = max(1, self.vocabulary_size // _PROBE_TOKENS)
             ids = list(range(0, self.vocabulary_size, step))[:_PROBE_TOKENS]
             found = self.by_id([prompt], ids)[0]
@@ -359,28 +352,22 @@ def _logprobs(choice: dict[str, Any]) -> dict[int, float]:
     return found
 
 
-class StockEngine:
+class StockEngine(StockModel):
     """The texts of several slots over a `StockModel`: a `BatchEngine` and `RowsEngine`
-    for the engine thread, and `by_id` for one that is asked for given tokens alone."""
+    for the engine thread."""
 
     def __init__(
-        self, model: StockModel, slots: int, context_length: int | None = None
+        self, client: StockClient, model: str, names: Sequence[bytes], slots: int
     ) -> None:
+        """Raises as `StockModel` does."""
+        super().__init__(client, model, names)
         self.slots = slots
-        self.model = model
-        self.name = model.model
-        self.vocabulary_id = model.vocabulary_id
-        self.vocabulary_size = model.vocabulary_size
-        self.candidates = model.candidates
-        most = model.context_length
-        self.context_length = min(context_length or most, most)
-        self.by_id = model.tells_by_id
         self._tokens: list[list[int]] = [[] for _ in range(slots)]
         self._answered = time.monotonic()
         self._in_doubt = False
         self._trouble: DecodingError | None = None
         self._trouble_until = -math.inf
-        self._helpers = ThreadPoolExecutor(_AT_ONCE, f"{model.client.role}-rows")
+        self._helpers = ThreadPoolExecutor(_AT_ONCE, f"{client.role}-rows")
 
     @property
     def trouble(self) -> DecodingError | None:
@@ -433,7 +420,6 @@ class StockEngine:
     ) -> dict[tuple[tuple[int, ...], int], float]:
         """The log-probabilities of tokens, each behind its prompt, in as few calls as
         the server allows, several at once; raises as `evaluate_rows` does."""
-        model = self.model
         wanted: dict[tuple[int, ...], list[int]] = {}
         for prompt, token_id in pairs:
             wanted.setdefault(prompt, []).append(token_id)
@@ -441,17 +427,17 @@ class StockEngine:
 
         def by_id(part: tuple[list[tuple[int, ...]], list[int]]) -> None:
             prompts, ids = part
-            for prompt, row in zip(prompts, model.by_id(prompts, ids), strict=True):
+            for prompt, row in zip(prompts, self.by_id(prompts, ids), strict=True):
                 found.update({(prompt, one): value for one, value in row.items()})
 
         def forced(token_id: int) -> None:
             prompts = [prompt for prompt, ids in wanted.items() if token_id in ids]
-            values = model.forced(prompts, token_id)
+            values = self.forced(prompts, token_id)
             for prompt, value in zip(prompts, values, strict=True):
                 found[prompt, token_id] = value
 
         def ask() -> None:
-            if self.by_id:
+            if self.is_base:
                 list(self._helpers.map(by_id, _parts(wanted)))
             else:
                 ids = {one for of_prompt in wanted.values() for one in of_prompt}
@@ -462,11 +448,11 @@ class StockEngine:
 
     def interrupt(self) -> None:
         """End all calls, from another thread; the engine is not used again."""
-        self.model.client.interrupt()
+        self.client.interrupt()
 
     def close(self) -> None:
         """Close the connections."""
-        self.model.client.close()
+        self.client.close()
         self._helpers.shutdown()
 
     def _read(
@@ -475,18 +461,18 @@ class StockEngine:
         """What is known of each row once the server has read the prompts."""
         asked = {one for reading in readings for one in reading.asked}
         looked_at = [reading.candidates for reading in readings]
-        most = self.model.candidates
+        most = self.candidates
         wanted = max(most if one is None else one for one in looked_at)
-        if self.by_id and wanted and 0 < len(asked) <= BY_ID:
+        if self.is_base and wanted and 0 < len(asked) <= BY_ID:
             ids = sorted(asked)
-            rows = self._asking(lambda: self.model.by_id(prompts, ids))
+            rows = self._asking(lambda: self.by_id(prompts, ids))
             return [_Row({one: row[one] for one in ids}) for row in rows]
-        if self.by_id or not wanted:
+        if self.is_base or not wanted:
             # The server reads the text into its cache; what is asked comes later.
-            self._asking(lambda: self.model.call(prompts, 0))
+            self._asking(lambda: self.call(prompts, 0))
             return [_Row({})] * len(prompts)
         count = min(wanted + _SPARE, most)
-        return self._asking(lambda: self.model.rows(prompts, count))
+        return self._asking(lambda: self.rows(prompts, count))
 
     def _asking(self, ask: Callable[[], _T]) -> _T:
         """What `ask` returns; whether the server could be used is noted and logged."""
@@ -496,16 +482,16 @@ class StockEngine:
         silent = time.monotonic() - self._answered > _SILENCE_SECONDS
         try:
             if self._in_doubt or silent:
-                self.model.check_again()
+                self.check_again()
             answer = ask()
         except (CloudBusyError, StockServerError) as error:
             if str(error) != str(self._trouble):  # once, however often it is tried
-                _log.warning("%s (%s)", error, self.model.client.url)
+                _log.warning("%s (%s)", error, self.client.url)
             self._in_doubt, self._trouble = True, error
             self._trouble_until = time.monotonic() + _REST_SECONDS
             raise
         if self._in_doubt:
-            _log.warning("the %s's server is back", self.model.client.role)
+            _log.warning("the %s's server is back", self.client.role)
         self._in_doubt, self._trouble = False, None
         self._answered = time.monotonic()
         return answer
@@ -555,7 +541,7 @@ class StockRows:
         p^(1 / temperature). If nothing is known, 0: the rows are then
         log-probabilities but for a constant.
         """
-        if temperature in (0.0, 1.0) or self._engine.by_id:
+        if temperature in (0.0, 1.0) or self._engine.is_base:
             return np.zeros(len(self._rows))
         return np.array([self._log_sum_exp(row, temperature) for row in self._rows])
 

@@ -78,7 +78,7 @@ def client_of(fake, role="generalist", seconds=PATIENCE):
 
 def engine_of(fake, *, by_id=False, seconds=PATIENCE, slots=2):
     client = client_of(fake, "base" if by_id else "generalist", seconds)
-    engine = StockEngine(StockModel(client, "", NAMES, tells_by_id=by_id), slots)
+    engine = StockEngine(client, "", NAMES, slots)
     made.append(engine)
     return engine
 
@@ -411,7 +411,7 @@ def test_a_server_with_several_models(vllm):
         StockModel(client, "", NAMES)
     with pytest.raises(StockServerError, match="no model 'three' but one, two"):
         StockModel(client, "three", NAMES)
-    assert StockModel(client, "two", NAMES).model == "two"
+    assert StockModel(client, "two", NAMES).name == "two"
 
 
 def test_a_server_with_few_logprobs_says_how_many(vllm):
