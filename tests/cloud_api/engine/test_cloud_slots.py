@@ -139,7 +139,7 @@ class Household:
                 moments += [] if pause is None else [self.now + pause]
                 if not moments:
                     break
-                self.jumped += max(0.0, min(moments) - self.now)
+                self.jumped += max(1e-9, min(moments) - self.now)
             for n, at, result in answered:
                 assert isinstance(result, Verdict)
                 self.answers[n] += 1
