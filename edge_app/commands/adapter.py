@@ -13,16 +13,9 @@ from decoding_core.errors import InvalidSettingsError, StoppedError
 from decoding_core.foreign_text import one_line
 from edge_app.adapters import kept
 from edge_app.adapters.kept import KeptAdapter, Score
-from edge_app.commands import options
+from edge_app.commands import options, terminal
 from edge_app.commands.options import assume_yes, confirmed, shown_option
-from edge_app.commands.terminal import (
-    STOPPED,
-    Progress,
-    counted,
-    echo_json,
-    note,
-    stoppable,
-)
+from edge_app.commands.terminal import STOPPED, Progress, note, stoppable
 from edge_app.config.settings import read_settings, sample_store_path, store_path
 from models.command_line import Group
 from personal_store import Store
@@ -195,7 +188,7 @@ def list_command(as_json: bool) -> None:
     found = kept.kept_adapters()
     for one in found:
         if as_json:
-            echo_json(_as_object(one))
+            terminal.echo_json(_as_object(one))
         else:
             click.echo(f"{one.name}: {_in_a_line(one)}")
     if not found and not as_json:
@@ -209,7 +202,7 @@ def show_command(name: str, as_json: bool) -> None:
     """Show what an adapter was made of, and what it is worth."""
     adapter = _there(name)
     if as_json:
-        echo_json(_as_object(adapter))
+        terminal.echo_json(_as_object(adapter))
     else:
         _show(adapter)
 
@@ -242,7 +235,7 @@ def _in_a_line(adapter: KeptAdapter) -> str:
     about = adapter.about
     if about is None:
         return "cannot be read; 'specsteer lab adapter remove' deletes it"
-    texts = counted(about.trained_on, "text")
+    texts = terminal.counted(about.trained_on, "text")
     words = f"{texts}, {about.created[:10]}, {one_line(about.specialist)}"
     if not about.finished:
         return f"not finished: {words}; 'specsteer lab adapter train' goes on with it"

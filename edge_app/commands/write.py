@@ -17,15 +17,9 @@ from decoding_core.foreign_text import one_line
 from decoding_core.messages import BasePlace
 from decoding_core.methods import available, build, summary
 from edge_app import sample
-from edge_app.commands import options
+from edge_app.commands import options, terminal
 from edge_app.commands.output import Output
-from edge_app.commands.terminal import (
-    STOPPED,
-    is_interactive,
-    note,
-    read_stdin,
-    stoppable,
-)
+from edge_app.commands.terminal import STOPPED, note, stoppable
 from edge_app.config.settings import Settings, read_settings
 from edge_app.decoding import events
 from edge_app.retrieval import personalisation
@@ -252,7 +246,7 @@ def _write_request(
 ) -> WriteRequest:
     if not request.strip():
         raise InvalidSettingsError("the request is empty; say what the text should say")
-    piped = "" if sys.stdin.isatty() else read_stdin().replace("\r\n", "\n")
+    piped = "" if sys.stdin.isatty() else terminal.read_stdin().replace("\r\n", "\n")
     given = {name: chosen[name] for name in _OF_METHOD if chosen[name] is not None}
     return WriteRequest(
         Request(request, chosen["task"], _recipient(chosen)),
@@ -266,7 +260,7 @@ def _write_request(
         may_go_offline=not chosen["no_offline"],
         guard=chosen["guard"] or defaults.guard,
         weighs=chosen["record"] is not None,
-        ask=ask_in_terminal if is_interactive() else None,
+        ask=ask_in_terminal if terminal.is_interactive() else None,
     )
 
 
@@ -377,7 +371,7 @@ def replay_command(
         for line in masked.lines():
             click.echo(line)
         if not yes:
-            if not is_interactive():
+            if not terminal.is_interactive():
                 raise click.UsageError("nobody is there to ask: look at it, then --yes")
             if not confirm(f"write these lines to {out}?"):
                 raise click.Abort

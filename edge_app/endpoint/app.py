@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from edge_app.service.service import WritingService
 
 NAME = "specsteer"  # writes the usual task; `specsteer-review` and so on another one
+MODELS = [NAME, *(f"{NAME}-{task}" for task in TASKS)]  # that a client may name
 LOOPBACK = "127.0.0.1"
 BODY_BYTES = 2 << 20  # the largest body, as on a server
 WAITING = 8  # requests that may wait for their turn
@@ -80,11 +81,6 @@ class EndpointConfig:
     template: WriteRequest  # its method, length, history and so on
     token: str
     origins: frozenset[str] = frozenset()  # whose pages may ask from a browser
-
-    @property
-    def names(self) -> list[str]:
-        """The models that a client may name."""
-        return [NAME, *(f"{NAME}-{task}" for task in TASKS)]
 
 
 def write_request(
@@ -291,11 +287,11 @@ def create_endpoint(
     texts = VoiceTexts(service, say)
 
     async def models(_: Request) -> Response:
-        return JSONResponse(openai.model_list(config.names, started))
+        return JSONResponse(openai.model_list(MODELS, started))
 
     async def model(request: Request) -> Response:
         name = request.path_params["name"]
-        if name not in config.names:
+        if name not in MODELS:
             return _unknown_model()
         return JSONResponse(openai.described_model(name, started))
 
@@ -311,7 +307,7 @@ def create_endpoint(
             body = read_body(kind, data)
         except InvalidBodyError as error:
             return _error(400, str(error), "invalid_request", error.field)
-        if body.model not in config.names:
+        if body.model not in MODELS:
             return _unknown_model()
         text = VoiceText(write_request(body, config), openai.StopFinder(body.stops))
         return openai.TextResponse(
