@@ -6,13 +6,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from decoding_core.errors import (
-    CloudRefusedError,
-    CloudUnreachableError,
-    DecodingError,
-    InvalidSettingsError,
-    MessageError,
-)
+from decoding_core import errors
 from decoding_core.messages import DraftBlock, OpenSession, digest
 from decoding_core.settings import MethodSettings
 from edge_app.commands import program
@@ -66,21 +60,31 @@ def verify(url, token="t"):
 @pytest.mark.parametrize(
     ("status", "body", "error", "words"),
     [
-        (200, b"<html>", MessageError, "not JSON"),
-        (200, b"[]", MessageError, "not an object"),
-        (200, b"{}", MessageError, "no session"),
-        (200, b"", MessageError, "no session"),
-        (302, b"", CloudRefusedError, "sends its visitors elsewhere .status 302."),
-        (308, b"{}", CloudRefusedError, "give the server's own address"),
-        (304, b"", CloudRefusedError, "not followed"),
-        (404, b"\xff", CloudRefusedError, "there is no SpecSteer server at http://127"),
-        (405, b"", CloudRefusedError, "there is no SpecSteer server"),
-        (501, b"", CloudRefusedError, "there is no SpecSteer server"),
-        (418, b"teapot", CloudRefusedError, "refused: status 418"),
-        (401, b"", CloudRefusedError, "refused the token"),
-        (500, b"oops", CloudUnreachableError, "failed: status 500"),
-        (201, json.dumps(SESSION).encode(), CloudRefusedError, "status 201"),
-        (201, json.dumps(FORGED).encode(), MessageError, "no session"),
+        (200, b"<html>", errors.MessageError, "not JSON"),
+        (200, b"[]", errors.MessageError, "not an object"),
+        (200, b"{}", errors.MessageError, "no session"),
+        (200, b"", errors.MessageError, "no session"),
+        (
+            302,
+            b"",
+            errors.CloudRefusedError,
+            "sends its visitors elsewhere .status 302.",
+        ),
+        (308, b"{}", errors.CloudRefusedError, "give the server's own address"),
+        (304, b"", errors.CloudRefusedError, "not followed"),
+        (
+            404,
+            b"\xff",
+            errors.CloudRefusedError,
+            "there is no SpecSteer server at http://127",
+        ),
+        (405, b"", errors.CloudRefusedError, "there is no SpecSteer server"),
+        (501, b"", errors.CloudRefusedError, "there is no SpecSteer server"),
+        (418, b"teapot", errors.CloudRefusedError, "refused: status 418"),
+        (401, b"", errors.CloudRefusedError, "refused the token"),
+        (500, b"oops", errors.CloudUnreachableError, "failed: status 500"),
+        (201, json.dumps(SESSION).encode(), errors.CloudRefusedError, "status 201"),
+        (201, json.dumps(FORGED).encode(), errors.MessageError, "no session"),
     ],
 )
 def test_any_answer_becomes_an_error_of_ours(other, status, body, error, words):
@@ -100,7 +104,9 @@ def test_doctor_takes_no_other_answer_for_a_server(other, home):
         (200, b"<html>Welcome to the hotel</html>", "not JSON"),
     ):
         other.answer = (status, body)
-        with pytest.raises((CloudRefusedError, DecodingError), match=words):
+        with pytest.raises(
+            (errors.CloudRefusedError, errors.DecodingError), match=words
+        ):
             program._server(settings)
 
 
@@ -109,7 +115,7 @@ def test_doctor_sends_no_token_in_clear_unasked(other, home, server):
     """Whoever listens on the port of a server that has ended would be given it."""
     address = other.url.replace("127.0.0.1", server)
     (home / "cloud-token").write_text("the-token-of-this-machine")
-    with pytest.raises(InvalidSettingsError, match="--token-in-clear"):
+    with pytest.raises(errors.InvalidSettingsError, match="--token-in-clear"):
         program._server(Settings(server=address))
     assert other.seen == []
 
@@ -117,6 +123,6 @@ def test_doctor_sends_no_token_in_clear_unasked(other, home, server):
 def test_without_a_token_the_server_says_what_is_missing(other):
     """It is asked all the same; it is not "unreachable"."""
     other.answer = (401, b"")
-    with pytest.raises(CloudRefusedError, match="--token or SPECSTEER_TOKEN"):
+    with pytest.raises(errors.CloudRefusedError, match="--token or SPECSTEER_TOKEN"):
         verify(other.url, "")
     assert "Authorization" not in other.seen[0]

@@ -16,13 +16,6 @@ from decoding_core.settings import MethodSettings
 from edge_app.cli import cli
 from edge_app.decoding.events import Finished, Notice, Settled, Statistics, Token
 from edge_app.endpoint import app as writing
-from edge_app.endpoint.app import (
-    BODY_BYTES,
-    EndpointConfig,
-    EndpointServer,
-    create_endpoint,
-    write_request,
-)
 from edge_app.service.requests import WriteRequest
 from models.openai import ChatBody
 from models.prompts import Request
@@ -73,10 +66,10 @@ def serving(service, *origins):
         address.append(url)
         listening.set()
 
-    app = create_endpoint(
-        service, EndpointConfig(TEMPLATE, KEY, frozenset(origins)), told.append
+    app = writing.create_endpoint(
+        service, writing.EndpointConfig(TEMPLATE, KEY, frozenset(origins)), told.append
     )
-    server = EndpointServer(app, 0, at)
+    server = writing.EndpointServer(app, 0, at)
     thread = threading.Thread(target=server.listen)
     thread.start()
     assert listening.wait(PATIENCE)
@@ -167,8 +160,8 @@ def test_what_is_no_request():
     ):
         body = {"model": "specsteer", "messages": messages(last)}
         with pytest.raises(InvalidSettingsError, match=sentence):
-            config = EndpointConfig(TEMPLATE, KEY)
-            write_request(ChatBody.model_validate(body), config)
+            config = writing.EndpointConfig(TEMPLATE, KEY)
+            writing.write_request(ChatBody.model_validate(body), config)
 
 
 @pytest.mark.parametrize(
@@ -236,7 +229,11 @@ def test_bodies_that_are_none(url, service):
     headers = {"Authorization": f"Bearer {KEY}"}
     other = b'{"model": "gpt", "messages": [{"role": "user", "content": "x"}]}'
     bodies = {b"{": 400, b"[]": 400, b"\xff": 400, b'{"model": "specsteer"}': 400}
-    for content, status in {**bodies, other: 404, b" " * (BODY_BYTES + 1): 413}.items():
+    for content, status in {
+        **bodies,
+        other: 404,
+        b" " * (writing.BODY_BYTES + 1): 413,
+    }.items():
         path = url + "/chat/completions"
         answer = ask("POST", path, headers=headers, content=content)
         assert answer.status_code == status
@@ -319,6 +316,6 @@ def test_a_server_that_is_stopped_ends_its_text(service):
 
 def test_a_port_that_is_taken_is_one_sentence(service, url):
     port = int(url.rsplit(":", 1)[1].split("/")[0])
-    app = create_endpoint(service, EndpointConfig(TEMPLATE, KEY), print)
+    app = writing.create_endpoint(service, writing.EndpointConfig(TEMPLATE, KEY), print)
     with pytest.raises(InvalidSettingsError, match=f"port {port} of this machine"):
-        EndpointServer(app, port, print).listen()
+        writing.EndpointServer(app, port, print).listen()

@@ -8,14 +8,7 @@ import pytest
 
 from edge_app.decoding.events import Given, Settled
 from edge_app.retrieval.naming import parted
-from edge_app.service.answering import (
-    addressed_brief,
-    as_greeted,
-    correspondents,
-    letters,
-    notes_on,
-    received,
-)
+from edge_app.service import answering
 from edge_app.service.requests import WriteRequest
 from edge_app.service.service import WritingService
 from edge_app.tui.letters import address
@@ -56,7 +49,7 @@ def store(tmp_path):
 
 
 def one(store, words):
-    (found,) = received(store, words, 1)
+    (found,) = answering.received(store, words, 1)
     return found
 
 
@@ -74,32 +67,32 @@ def test_an_answer_goes_to_who_wrote_and_greets_as_the_writer_does(
 ):
     """Past letters tell the name, else the header does."""
     letter = one(store, words)
-    brief = addressed_brief(store, Request("Yes."), letter.record_id)
+    brief = answering.addressed_brief(store, Request("Yes."), letter.record_id)
     assert brief.recipient == recipient
-    assert as_greeted(store, brief).recipient == name
-    (shown,) = letters(store, [letter])
+    assert answering.as_greeted(store, brief).recipient == name
+    (shown,) = answering.letters(store, [letter])
     assert shown.sender == recipient
 
 
 def test_a_name_of_the_sender_is_the_sender_and_another_one_is_not(store):
     number = one(store, "nine").record_id
-    named = addressed_brief(store, Request("Yes.", recipient="Ines"), number)
-    other = addressed_brief(store, Request("Yes.", recipient="Anna"), number)
+    named = answering.addressed_brief(store, Request("Yes.", recipient="Ines"), number)
+    other = answering.addressed_brief(store, Request("Yes.", recipient="Anna"), number)
     assert named.recipient.endswith("<ines.carr@mill.example>")
-    assert as_greeted(store, other).recipient == "Anna"
+    assert answering.as_greeted(store, other).recipient == "Anna"
     review = Request("Good tea.", "review")
-    assert addressed_brief(store, review, number) == review
+    assert answering.addressed_brief(store, review, number) == review
 
 
 def test_notes_hold_no_line_that_is_a_header(store):
-    notes = notes_on(store, one(store, "sail").record_id)
+    notes = answering.notes_on(store, one(store, "sail").record_id)
     assert notes.endswith("(Plan)\n\nShall we sail?")
     assert not opens_header(notes.partition("\n")[2])
 
 
 def test_people_of_the_store_can_be_written_to(store):
     """Names as the latest mail has them; the owner is none of them."""
-    found = correspondents(store)
+    found = answering.correspondents(store)
     assert "Anna <anna@example.org>" in found
     assert "Dr. Jürgen Vogt <vogt@clinic.example>" in found
     assert "mallory@evil.example" in found
@@ -133,11 +126,11 @@ def test_an_answer_goes_where_the_mail_asks_for_it(tmp_path, header, recipient, 
     mails = [message("Tea is ready.", number=1), asks]
     with filled(tmp_path / "asks.db", mails, ME) as store:
         letter = one(store, "nine")
-        brief = addressed_brief(store, Request("Yes."), letter.record_id)
+        brief = answering.addressed_brief(store, Request("Yes."), letter.record_id)
         assert brief.recipient == recipient
         if name:
-            assert as_greeted(store, brief).recipient == name
-        (shown,) = letters(store, [letter])
+            assert answering.as_greeted(store, brief).recipient == name
+        (shown,) = answering.letters(store, [letter])
         assert shown.sender == sender
         assert shown.answer_to == ("" if recipient == sender else recipient)
         assert address(shown) == parted(recipient)[1]
@@ -206,8 +199,8 @@ def test_a_thread_is_found_and_read_as_private_notes(service):
     thread = service.thread(found.record_id)
     assert [one.excerpt.split()[0] for one in thread] == ["Shall", "Yes,", "Then"]
     with Store.open(service._config.store) as store:
-        notes = notes_on(store, found.record_id)
+        notes = answering.notes_on(store, found.record_id)
         assert notes.index("Shall we meet") < notes.index("You wrote before:\nYes")
         assert notes.endswith("Then at nine, by the boats.")
-        assert notes_on(store, 999) == ""
+        assert answering.notes_on(store, 999) == ""
         assert store.thread(999) == []

@@ -10,14 +10,6 @@ import pytest
 from decoding_core.errors import StoppedError
 from edge_app.evaluation.cases import History
 from edge_app.service import profiles
-from edge_app.service.profiles import (
-    TEXTS,
-    Profiler,
-    Summary,
-    profile_path,
-    read_profile,
-    summariser,
-)
 from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.files import locate
 from models.running.settings import EngineSettings
@@ -47,23 +39,23 @@ class Writer:
 
     def __call__(self, passages):
         self.asked.append([passage.record_id for passage in passages])
-        return Summary(f"Profile {len(self.asked)}.", tuple(self.asked[-1]))
+        return profiles.Summary(f"Profile {len(self.asked)}.", tuple(self.asked[-1]))
 
 
 @pytest.fixture
 def path(tmp_path):
-    return profile_path(tmp_path / "store.db")
+    return profiles.profile_path(tmp_path / "store.db")
 
 
 def test_it_is_written_once_and_kept(path):
     """From the newest texts, told beforehand; the next service reads the file."""
     writer, told = Writer(), []
-    first = Profiler(writer, "model", path, told.append)
+    first = profiles.Profiler(writer, "model", path, told.append)
     assert [first(history(20), ()) for _ in range(3)] == ["Profile 1."] * 3
-    assert Profiler(writer, "model", path)(history(20), ()) == "Profile 1."
+    assert profiles.Profiler(writer, "model", path)(history(20), ()) == "Profile 1."
     assert len(told) == len(writer.asked) == 1
-    assert writer.asked[0] == list(range(20, 20 - TEXTS, -1))
-    kept = read_profile(path)
+    assert writer.asked[0] == list(range(20, 20 - profiles.TEXTS, -1))
+    kept = profiles.read_profile(path)
     assert (kept.text, kept.texts, kept.specialist) == ("Profile 1.", 20, "model")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert path.name == "store-profile.json"
@@ -74,11 +66,11 @@ def test_it_is_renewed_when_the_history_has_grown_by_a_fifth(path, count, times)
     """And not before; also with another model, or when a text has gone that it was
     written from."""
     writer = Writer()
-    profile = Profiler(writer, "model", path)
+    profile = profiles.Profiler(writer, "model", path)
     profile(history(20), ())
     assert profile(history(count), ()) == f"Profile {times}."
-    assert read_profile(path).texts == (count if times == 2 else 20)
-    other = Profiler(writer, "other", path)
+    assert profiles.read_profile(path).texts == (count if times == 2 else 20)
+    other = profiles.Profiler(writer, "other", path)
     assert other(history(20), ()) == f"Profile {times + 1}."
     assert other(history(19), ()) == f"Profile {times + 2}."
     assert other(history(18, start=2), ()) == f"Profile {times + 2}."
@@ -87,11 +79,11 @@ def test_it_is_renewed_when_the_history_has_grown_by_a_fifth(path, count, times)
 def test_without_an_excluded_text_it_is_of_this_moment(path):
     """A profile that holds the text is not read; what is written instead not kept."""
     writer = Writer()
-    profile = Profiler(writer, "model", path)
+    profile = profiles.Profiler(writer, "model", path)
     profile(history(20), ())
     assert profile(history(20), frozenset({20})) == "Profile 2."
     assert 20 not in writer.asked[1]
-    assert read_profile(path).text == "Profile 1."
+    assert profiles.read_profile(path).text == "Profile 1."
     assert profile(history(20), frozenset({1})) == "Profile 1."  # it never read this
     assert len(writer.asked) == 2
 
@@ -100,8 +92,8 @@ def test_without_an_excluded_text_it_is_of_this_moment(path):
 def test_a_damaged_file_is_written_anew(path, body):
     """It can be had again, so nobody is troubled with it."""
     path.write_text(body)
-    assert Profiler(Writer(), "model", path)(history(20), ()) == "Profile 1."
-    assert read_profile(path).text == "Profile 1."
+    assert profiles.Profiler(Writer(), "model", path)(history(20), ()) == "Profile 1."
+    assert profiles.read_profile(path).text == "Profile 1."
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +109,7 @@ def context():
 def test_the_specialist_writes_the_same_again_and_not_too_long(context, monkeypatch):
     """Greedily; the texts that did not fit into its prompt are not among those read."""
     monkeypatch.setattr(profiles, "TOKENS", 40)
-    write = summariser(context.model, context, threading.Event())
+    write = profiles.summariser(context.model, context, threading.Event())
     texts = [passage(number) for number in range(1, 13)]
     first = write(texts)
     assert write(texts) == first
@@ -133,4 +125,4 @@ def test_a_stop_is_raised(context):
     stop = threading.Event()
     stop.set()
     with pytest.raises(StoppedError):
-        summariser(context.model, context, stop)([passage(1)])
+        profiles.summariser(context.model, context, stop)([passage(1)])
