@@ -18,6 +18,7 @@ from decoding_core.foreign_text import legible
 from decoding_core.settings import START, MethodSettings
 from edge_app.adapters.kept import kept_at
 from edge_app.commands import options, terminal
+from edge_app.commands.service_config import config_of
 from edge_app.commands.terminal import STOPPED, Progress, note, stoppable
 from edge_app.config.settings import (
     Settings,
@@ -271,7 +272,6 @@ def _measure(
     reads = reads or settings.personalisation
     personalisation.check(reads)
     # llama.cpp takes 0.2 s to load, which --help does without.
-    from edge_app.commands.service_config import config_of
     from edge_app.evaluation.pair import THRESHOLDS, Measuring, Pair
     from edge_app.retrieval.context import PASSAGES
     from models.running.loading import load_reranker

@@ -18,6 +18,7 @@ from base.locks import lock
 from base.owner_only import exposure, shred
 from decoding_core.errors import DecodingError, InvalidSettingsError
 from decoding_core.foreign_text import one_line
+from edge_app.commands.service_config import service_config
 from edge_app.commands.terminal import is_interactive, note
 from edge_app.config.settings import Settings, read_settings, store_path
 from models.command_line import Command, confirm
@@ -106,7 +107,6 @@ def _extra_buffers(_: Settings) -> str:
 
 
 def _models(settings: Settings) -> str:
-    from edge_app.commands.service_config import service_config
     from models.chat import describe_template
     from models.files import cards
     from models.local.finding import check_pulled
@@ -132,7 +132,6 @@ def _models(settings: Settings) -> str:
 
 
 def _threads(settings: Settings) -> str:
-    from edge_app.commands.service_config import service_config
     from models.running.machine import describe_threads
 
     if settings.threads is not None:
@@ -172,7 +171,6 @@ def _store(_: Settings) -> str:
 def _server(settings: Settings) -> str:
     from decoding_core.messages import VERSION
     from decoding_core.wire_json import which_to_update
-    from edge_app.commands.service_config import service_config
     from edge_app.transport import check_token_goes_safely
     from edge_app.transport.client import Connection
 

@@ -21,6 +21,7 @@ from decoding_core.errors import InvalidSettingsError
 from decoding_core.foreign_text import one_line
 from decoding_core.methods import build
 from edge_app.commands import options
+from edge_app.commands.service_config import config_of
 from edge_app.commands.terminal import note, stoppable
 from edge_app.config.sealed import read_file, write_file
 from edge_app.config.settings import read_settings, store_path
@@ -133,7 +134,6 @@ def _serve_programs(chosen: dict[str, Any]) -> None:
         method = replace(method, method=chosen["method"])
     build(method)  # an unknown method is refused before any model is loaded
     # These take half a second to load, which --help does without.
-    from edge_app.commands.service_config import config_of
     from edge_app.endpoint.app import EndpointConfig, EndpointServer, create_endpoint
     from edge_app.service.service import WritingService
 

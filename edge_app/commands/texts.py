@@ -16,6 +16,7 @@ from decoding_core.errors import InvalidSettingsError, StoppedError
 from decoding_core.foreign_text import legible, one_line
 from edge_app.commands import options, terminal
 from edge_app.commands.options import outline
+from edge_app.commands.service_config import config_of
 from edge_app.commands.terminal import STOPPED, Progress, note, stoppable
 from edge_app.config.settings import (
     Settings,
@@ -345,7 +346,6 @@ def profile_command(what: str, **chosen: Any) -> None:
 
 
 def _refreshed(chosen: dict[str, Any]) -> Profile:
-    from edge_app.commands.service_config import config_of
     from edge_app.service.service import WritingService
 
     def show_notice(event: Event) -> None:

@@ -19,6 +19,7 @@ from decoding_core.methods import available, build, summary
 from edge_app import sample
 from edge_app.commands import options, terminal
 from edge_app.commands.output import Output
+from edge_app.commands.service_config import config_of
 from edge_app.commands.terminal import STOPPED, note, stoppable
 from edge_app.config.settings import Settings, read_settings
 from edge_app.decoding import events
@@ -235,7 +236,6 @@ def write_command(request: str, **chosen: Any) -> None:
 
 def _service(settings: Settings, chosen: dict[str, Any]) -> WritingService:
     # llama.cpp takes 0.2 s to load, which --help does without.
-    from edge_app.commands.service_config import config_of
     from edge_app.service.service import WritingService
 
     return WritingService(config_of(settings, chosen))
