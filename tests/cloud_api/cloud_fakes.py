@@ -23,6 +23,7 @@ from cloud_api.settings import ServerSettings
 from decoding_core import wire_json
 from decoding_core.errors import ContextFullError
 from decoding_core.messages import DraftBlock, OpenSession, Terms, digest
+from decoding_core.protocols import Reading
 from decoding_core.verifier import role_of
 from models.chat import ChatTemplate
 from tests.waiting import PATIENCE, wait_until
@@ -99,27 +100,24 @@ class FakeEngine:
     vocabulary_id = VOCABULARY_ID
 
     def __init__(self, salt):
-        self._salt = salt
-        self._held = []
+        self._model = FakeModel(salt, slots=1)
 
     @property
     def tokens(self):
-        return self._held
+        return self._model.held[0]
 
     @property
     def position(self):
-        return len(self._held)
+        return len(self.tokens)
 
     def evaluate(self, token_ids, rows=1):
-        self._held.extend(token_ids)
-        ends = range(len(self._held) - rows + 1, len(self._held) + 1)
-        return np.stack([logits_after(self._salt, self._held[:end]) for end in ends])
+        return self._model.evaluate([Reading(0, token_ids, rows)])[0]
 
     def rollback(self, position):
-        del self._held[position:]
+        self._model.rollback(0, position)
 
     def close(self):
-        self._held = []
+        pass
 
 
 GENERALIST, BASE = 1, 2

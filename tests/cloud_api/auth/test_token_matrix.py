@@ -21,7 +21,7 @@ from tests.cloud_api.cloud_fakes import (
     open_request,
     open_session,
 )
-from tests.cloud_api.people.people_fakes import household_server, secure, trusting
+from tests.cloud_api.people.people_fakes import household_server
 from tests.waiting import PATIENCE, wait_until
 
 TOKENS = (
@@ -266,26 +266,6 @@ def test_right_tokens_do_not_wait_for_wrong_ones(tmp_path):
         server.household.note()
         (refusal,) = server.people.refusals()
         assert (refusal.place, refusal.times) == ("127.0.0.1", 3)
-
-
-def test_over_tls_it_is_the_same(server, tokens):
-    url, context = secure(server.url), trusting()
-    with httpx.Client(base_url=url, verify=context, timeout=PATIENCE) as client:
-        for token, expected in (("right", 200), ("wrong", 401), ("other scope", 403)):
-            headers = headers_of(tokens[token])
-            answer = client.get("/v1/models", headers=headers)
-            assert answer.status_code == expected
-        client.headers = headers_of(tokens["right"])
-        path = f"/v1/sessions/{open_session(client)}/stream"
-    frames = frames_of(open_request())
-    with connect(
-        url.replace("https", "wss") + path,
-        additional_headers=headers_of(tokens["right"]),
-        compression=None,
-        ssl=context,
-    ) as socket:
-        socket.send(frames.encode_block(block_after((), (1, 2))))
-        assert frames.decode_answer(socket.recv(PATIENCE)).accepted >= 0
 
 
 def test_when_it_was_last_used_is_shown_at_once(server, client, tokens):
