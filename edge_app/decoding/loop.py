@@ -146,10 +146,12 @@ class DecodeLoop:
             text.pass_settled()
             self._session.return_if_due(text.public)
 
+        # Draft and send, until the oldest block has its verdict.
         block, verdict = self._verified()
         began = time.perf_counter()
-        decider = self._alone if verdict is None else self._decider
 
+        # Accept, up to the token that ends the text; redraw the one after.
+        decider = self._alone if verdict is None else self._decider
         draft = drafter.token_ids[: block.length]
         room = self._max_tokens - len(text.own)
         ends = (i for i, token in enumerate(draft) if token in self._end_ids)
@@ -160,12 +162,13 @@ class DecodeLoop:
         refused = len(kept) < block.length
         if verdict is not None and isinstance(block, _Sent):
             self._learn(block, verdict, len(kept), decision.truncation_bound, began)
+        stays = (*kept, *redrawn)
         if self._emitter.weighs:
             gone = draft[len(kept)] if refused else None
-            stays = (*kept, *redrawn)
             rows = [decider.row_at(verdict, at) for at in range(len(stays))]
             self._emitter.weighed(drafter.weighed(stays, rows, gone))
 
+        # Roll back to what stays, and settle it in both forms.
         replaced = refused or bool(redrawn)
         drafter.settle(len(kept), replaced=replaced)
         if isinstance(block, HeldStretch):
@@ -173,15 +176,13 @@ class DecodeLoop:
         else:
             self._session.settle(text.public, len(kept), refused=refused)
             leaves = len(kept) if block.leaves else 0
-            text.settle((*kept, *redrawn), leaves=leaves, replaced=replaced)
+            text.settle(stays, leaves=leaves, replaced=replaced)
             self._lengths.handled(block.handling + time.perf_counter() - began)
         if replaced:
             self._out.clear()
             self._full = False
-        return TokenBlock(
-            (*kept, *redrawn),
-            (*[decider.origin] * len(kept), *[decision.origin] * len(redrawn)),
-        )
+        origins = [decider.origin] * len(kept) + [decision.origin] * len(redrawn)
+        return TokenBlock(stays, tuple(origins))
 
     def _verified(self) -> tuple[_Sent | HeldStretch, Verdict | None]:
         """The oldest block and its verdict; None: held, or no verifier answers."""
