@@ -138,12 +138,16 @@ class TransformersVocabulary(Vocabulary):
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """What a pass reads of one text."""
+    """The places in one text, `start` to `end`, that a pass reads."""
 
     slot: int
     start: int
-    """How many tokens stand before."""
-    count: int
+    end: int
+
+    @property
+    def count(self) -> int:
+        """How many tokens it has."""
+        return self.end - self.start
 
 
 class TransformersSlots(TextSlots):
@@ -185,7 +189,7 @@ class TransformersSlots(TextSlots):
             for i in chosen:
                 count, reading = min(left[i], _BATCH), readings[i]
                 before = self.position(reading.slot) + done[i]
-                spans.append(_Span(reading.slot, before, count))
+                spans.append(_Span(reading.slot, before, before + count))
                 ids.append(reading.token_ids[done[i] : done[i] + count])
                 wanted.append(max(0, min(count, reading.rows - left[i] + count)))
                 done[i] += count
@@ -199,14 +203,12 @@ class TransformersSlots(TextSlots):
     ) -> Any:
         """Logits (B, rows, V), as float32, at the ends of B texts that read on."""
         length = max(span.count for span in spans)
-        end = max(span.start + span.count for span in spans)
+        end = max(span.end for span in spans)
         tokens = torch.zeros((len(spans), length), dtype=torch.long)
         places = torch.zeros((len(spans), length), dtype=torch.long)
         for row, (span, some) in enumerate(zip(spans, ids, strict=True)):
             tokens[row, -span.count :] = torch.as_tensor(list(some))
-            places[row, -span.count :] = torch.arange(
-                span.start, span.start + span.count
-            )
+            places[row, -span.count :] = torch.arange(span.start, span.end)
         places = places.to(self._device)
         if self._device == "cpu":
             torch.set_num_threads(self._threads[length > 1])
@@ -236,14 +238,11 @@ class TransformersSlots(TextSlots):
 
         window = getattr(self._config, "sliding_window", None)
         kinds = getattr(self._config, "layer_types", None)
-        if kinds is None:
-            return mask((back >= 0) & (back < window) if window else back >= 0)
-        if _KINDS[1] not in kinds:
-            return mask(back >= 0)
-        return {
-            _KINDS[0]: mask(back >= 0),
-            _KINDS[1]: mask((back >= 0) & (back < window)),
-        }
+        past = back >= 0
+        near = past & (back < window) if window else past
+        if kinds is not None and _KINDS[1] in kinds:
+            return {_KINDS[0]: mask(past), _KINDS[1]: mask(near)}
+        return mask(near if kinds is None else past)
 
     def _forget(self, slot: int, position: int) -> None:
         """A cache is cropped by a number; an empty one gives its memory back."""
@@ -280,7 +279,7 @@ class _Cache(transformers.Cache):  # type: ignore[misc]
         whole texts, (B, heads, end, size), zeros behind shorter ones."""
         if self.stoppable and self._stopped():
             raise StoppedError("stopped while reading")
-        end = max(span.start + span.count for span in self.spans)
+        end = max(span.end for span in self.spans)
         rows: list[list[Any]] = [[], []]
         for row, span in enumerate(self.spans):
             key = layer_idx, span.slot
@@ -289,16 +288,12 @@ class _Cache(transformers.Cache):  # type: ignore[misc]
             both = [self._added(*pair, span) for pair in zip(kept, new, strict=True)]
             self._kept[key] = both[0], both[1]
             for found, whole in zip(rows, both, strict=True):
-                found.append(whole[:, : span.start + span.count])
+                found.append(whole[:, : span.end])
         if len(self.spans) == 1:
             return rows[0][0][None], rows[1][0][None]
+        pad = torch.nn.functional.pad
         keys, values = (
-            torch.stack(
-                [
-                    torch.nn.functional.pad(one, (0, 0, 0, end - one.shape[1]))
-                    for one in some
-                ]
-            )
+            torch.stack([pad(one, (0, 0, 0, end - one.shape[1])) for one in some])
             for some in rows
         )
         return keys, values
@@ -316,14 +311,13 @@ class _Cache(transformers.Cache):  # type: ignore[misc]
     def _added(kept: Any, new: Any, span: _Span) -> Any:
         """Memory that holds what is kept up to the span, and then the last tokens of
         `new` (heads, T, size)."""
-        end = span.start + span.count
-        if kept is None or kept.shape[1] < end:
-            room = max(end + _ROOM, 2 * span.start)
+        if kept is None or kept.shape[1] < span.end:
+            room = max(span.end + _ROOM, 2 * span.start)
             grown = new.new_zeros((new.shape[0], room, new.shape[2]))
             if kept is not None:
                 grown[:, : span.start] = kept[:, : span.start]
             kept = grown
-        kept[:, span.start : end] = new[:, -span.count :]
+        kept[:, span.start : span.end] = new[:, -span.count :]
         return kept
 
 
