@@ -13,6 +13,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
@@ -176,7 +177,7 @@ class TextSlots(ABC):
             ModelError: the adapter is missing, damaged or made for another model.
             EngineError: the memory cannot be had.
         """
-        self.model = model
+        self.model, self.name = model, model.name
         self.slots = slots
         self.context_length = context_length or model.context_length
         self.adapter = adapter
@@ -189,11 +190,6 @@ class TextSlots(ABC):
         self._tokens: list[list[int]] = [[] for _ in range(slots)]
         self._together = [0] * slots
         self._allocate()
-
-    @property
-    def name(self) -> str:
-        """The model's name, for the screen."""
-        return self.model.name
 
     @property
     def vocabulary_id(self) -> str:
@@ -313,12 +309,12 @@ class TextSlots(ABC):
         """Free the caches; called once."""
 
 
+@dataclass(frozen=True, slots=True)
 class SlotEngine:
     """One slot of `TextSlots`: an `Engine`."""
 
-    def __init__(self, slots: TextSlots, slot: int) -> None:
-        self.slots = slots
-        self.slot = slot
+    slots: TextSlots
+    slot: int
 
     @property
     def tokens(self) -> list[int]:
