@@ -70,6 +70,12 @@ class Asked:
         self.result = result if self.logits is None else NOTHING
 
 
+def made(**options):
+    """Models for long texts, and a scheduler for them."""
+    models = fake_models(context_length=4000, **options)
+    return models, Scheduler(models)
+
+
 def run(scheduler, *asked):
     for one in asked:
         scheduler.add(one.round)
@@ -88,15 +94,6 @@ def test_all_who_wait_are_read_in_one_pass_per_model():
     generalist, base = asked[1].logits
     assert (generalist[1] == logits_after(GENERALIST, (1, 2, 3))).all()
     assert (base[0] == logits_after(BASE, (1, 2))).all()
-
-
-def test_a_session_reads_only_what_is_new():
-    models = fake_models()
-    scheduler = Scheduler(models)
-    run(scheduler, Asked("a", (1, 2, 3, 4, 5), rows=3))
-    run(scheduler, Asked("a", (1, 2, 3, 9, 8, 7), rows=3))
-
-    assert models.generalist.calls[1][0].token_ids == (9, 8, 7)
 
 
 class Keeping(FakeModel):
@@ -121,8 +118,7 @@ def test_a_model_may_keep_its_rows_and_answer_what_is_asked_of_them():
 
 def test_a_session_that_ends_leaves_nothing_behind():
     """Neither what was read of it, nor what waits, nor what is to be read ahead."""
-    models = fake_models()
-    scheduler = Scheduler(models)
+    models, scheduler = made()
     run(scheduler, Asked("a", (1, 2, 3)), ahead("b", 3 * AHEAD))
     late = Asked("a", (1, 2, 3, 4))
     scheduler.add(late.round)
@@ -136,8 +132,7 @@ def test_a_session_that_ends_leaves_nothing_behind():
 
 def test_a_chunk_of_a_long_prompt_is_read_beside_rounds_that_are_ready():
     """In one pass; in small chunks as long as the other text is about."""
-    models = fake_models(context_length=4000)
-    scheduler = Scheduler(models)
+    models, scheduler = made()
     long = Asked("long", [1] * (3 * CHUNK + 5))
     short = Asked("short", (1, 2))
 
@@ -157,8 +152,7 @@ def test_a_chunk_of_a_long_prompt_is_read_beside_rounds_that_are_ready():
 @pytest.mark.parametrize("chunks", [1, 2])
 @pytest.mark.parametrize("more", [-1, 0, 1, 2])
 def test_a_text_of_any_length_is_verified(chunks, more):
-    models = fake_models(context_length=4000)
-    scheduler = Scheduler(models)
+    models, scheduler = made()
     asked = Asked("a", range(chunks * CHUNK + more), rows=2)
 
     run(scheduler, asked)
@@ -171,8 +165,7 @@ def test_a_text_of_any_length_is_verified(chunks, more):
 
 def test_the_shorter_of_two_prompts_is_read_first_and_the_longer_is_not_forgotten():
     """In every third step the one that waits the longest has its turn."""
-    models = fake_models(context_length=4000)
-    scheduler = Scheduler(models)
+    models, scheduler = made()
     long = Asked("long", [1] * (9 * CHUNK))
     short = Asked("short", [2] * (3 * CHUNK + 5))
 
@@ -199,8 +192,7 @@ def run_all(scheduler):
 
 
 def test_a_text_is_read_ahead_in_small_steps_and_once():
-    models = fake_models(context_length=4000)
-    scheduler = Scheduler(models)
+    models, scheduler = made()
     scheduler.add(ahead("a", 2 * AHEAD + 5).round)
     steps = 0
     while scheduler.pause() == 0.0:
@@ -217,8 +209,7 @@ def test_a_text_is_read_ahead_in_small_steps_and_once():
 def test_no_token_is_read_twice_whenever_the_first_block_comes(steps):
     """A text read ahead is a part of its first block's; nothing is rolled back for it
     afterwards, so that the second block reads its own tokens alone."""
-    models = fake_models(context_length=4000)
-    scheduler = Scheduler(models)
+    models, scheduler = made()
     length = CHUNK + 40
     scheduler.add(ahead("a", length).round)
     for _ in range(steps):
@@ -237,8 +228,7 @@ def test_no_token_is_read_twice_whenever_the_first_block_comes(steps):
 
 def test_a_block_goes_before_what_is_read_ahead_which_never_undoes_it():
     """Also where the block goes on earlier, or was there first."""
-    models = fake_models(context_length=4000)
-    scheduler = Scheduler(models)
+    models, scheduler = made()
     scheduler.add(ahead("a", 3 * AHEAD).round)
     scheduler.step()
     text = [*range(AHEAD), 1, 2, 3]
@@ -252,8 +242,7 @@ def test_a_block_goes_before_what_is_read_ahead_which_never_undoes_it():
 
 def test_what_is_read_ahead_leaves_a_slot_free():
     """Until one is freed: the last is for the next block."""
-    models = fake_models(slots=3, context_length=4000)
-    scheduler = Scheduler(models)
+    models, scheduler = made(slots=3)
     for name in "abcd":
         scheduler.add(ahead(name, AHEAD + 1).round)
     run_all(scheduler)
@@ -266,8 +255,7 @@ def test_what_is_read_ahead_leaves_a_slot_free():
 
 
 def test_a_single_slot_is_lent_and_given_back_to_a_block():
-    models = fake_models(slots=1, context_length=4000)
-    scheduler = Scheduler(models)
+    models, scheduler = made(slots=1)
     scheduler.add(ahead("a", 3 * AHEAD).round)
     scheduler.step()
     assert models.generalist.held == [list(range(AHEAD))]
@@ -281,8 +269,7 @@ def test_a_single_slot_is_lent_and_given_back_to_a_block():
 
 
 def test_what_was_read_ahead_is_taken_back_before_a_text_that_is_written():
-    models = fake_models(slots=3)
-    scheduler = Scheduler(models)
+    models, scheduler = made(slots=3)
     run(scheduler, Asked("writing", (1, 2, 3)))
     scheduler.add(ahead("opened", 9).round)
     run_all(scheduler)
@@ -298,8 +285,7 @@ def test_what_was_read_ahead_is_taken_back_before_a_text_that_is_written():
 def test_a_token_is_read_alone_only_where_all_of_its_text_are():
     """And again, with others, where the text goes on in blocks: its figures are those
     of a single token."""
-    models = fake_models()
-    scheduler = Scheduler(models)
+    models, scheduler = made()
     steps = [Asked("a", (1, 2, *range(3, n)), key=(0, n)) for n in (4, 5, 6)]
     for step in steps:
         step.round.alone = True
@@ -311,8 +297,7 @@ def test_a_token_is_read_alone_only_where_all_of_its_text_are():
 
 
 def test_a_fault_while_reading_ahead_is_told_to_the_block():
-    models = fake_models(context_length=4000)
-    scheduler = Scheduler(models)
+    models, scheduler = made()
     models.base.fault = lambda _: EngineError("broken")
     scheduler.add(ahead("a", 3 * AHEAD).round)
     scheduler.step()
@@ -349,8 +334,7 @@ def test_one_fault_has_one_victim():
 
 def test_a_server_that_is_away_is_nobodys_fault():
     """All are asked to come again, it is asked once, and what was read stays read."""
-    models = fake_models()
-    scheduler = Scheduler(models)
+    models, scheduler = made()
     run(scheduler, Asked("one", (1, 2)), Asked("two", (1, 3)))
     calls = len(models.generalist.calls)
     models.generalist.fault = lambda _: CloudBusyError("away", 0.5)
@@ -376,8 +360,7 @@ def refusing(name, token_ids, key, kept=0):
 
 def test_what_follows_a_refusal_is_dropped_before_it_is_computed():
     """Also what comes only then; the next epoch goes on."""
-    models = fake_models()
-    scheduler = Scheduler(models)
+    models, scheduler = made()
     blocks = [refusing("a", (1, 2, *range(n)), (0, n), n < 1) for n in range(4)]
     for block in blocks[:3]:
         scheduler.add(block.round)
@@ -396,8 +379,7 @@ def test_what_follows_a_refusal_is_dropped_before_it_is_computed():
 
 def test_a_later_epoch_makes_the_blocks_that_wait_stale():
     """Where the device decides, the server learns of a refusal by the next epoch."""
-    models = fake_models()
-    scheduler = Scheduler(models)
+    models, scheduler = made()
     old = [Asked("a", (1, 2, n), key=(0, n)) for n in range(3)]
     new = Asked("a", (1, 2, 9), key=(1, 3))
 
@@ -413,8 +395,7 @@ def test_a_later_epoch_makes_the_blocks_that_wait_stale():
 @pytest.mark.parametrize("again", [0, 3])
 def test_what_stands_behind_a_block_that_failed_waits_for_it(again):
     """Until it comes again, under its name or a later one."""
-    models = fake_models()
-    scheduler = Scheduler(models)
+    models, scheduler = made()
     texts = [(1, 2), (1, 2, 3), (1, 2, 3, 4)]
     first, second, third = (
         Asked("a", text, key=(0, n)) for n, text in enumerate(texts)
@@ -436,8 +417,7 @@ def test_what_stands_behind_a_block_that_failed_waits_for_it(again):
 
 def test_a_new_text_keeps_the_slot_and_what_both_begin_with():
     """It makes the blocks of the old one stale."""
-    models = fake_models()
-    scheduler = Scheduler(models)
+    models, scheduler = made()
     run(scheduler, Asked("a", range(40)))
     old = Asked("a", range(43), key=(7, 9))
     scheduler.add(old.round)
