@@ -389,9 +389,9 @@ class Scheduler:
         return room
 
     def _make_room(self) -> None:
-        """Have room for the next block of each holder: texts without a block leave for
+        """Have room for the next round of each holder: texts without a block leave for
         it, the longest unused of whoever has the most, or else the text itself."""
-        for text in list(self._waiting):
+        for text in list(self._holders):
             while text.slot:
                 more = max(0, self._room_for(text) - text.room)
                 if not more or self._has_room(more):

@@ -327,7 +327,7 @@ class BoundedModel(CountingModel):
 
     def __init__(self, slots, budget):
         super().__init__(slots)
-        self.held, self.budget = [0] * slots, budget
+        self.held, self.budget, self.most = [0] * slots, budget, 0
 
     def rollback(self, slot, position):
         self.held[slot] = position
@@ -335,7 +335,8 @@ class BoundedModel(CountingModel):
     def evaluate(self, readings):
         for reading in readings:
             self.held[reading.slot] += len(reading.token_ids)
-        assert sum(self.held) <= self.budget
+        self.most = max(self.most, sum(self.held))
+        assert self.most <= self.budget
         return super().evaluate(readings)
 
 
@@ -392,3 +393,16 @@ def test_the_longest_unused_text_of_who_has_the_most_leaves():
     assert home.model.count == read + 2  # the one before it too
     write("first", "ana", 221)
     assert models.counts.reread == 220
+
+
+def test_another_text_that_is_read_ahead_stays_within_the_tokens():
+    home, models = bounded(1024, [])
+    for name, key, tokens in (("a", 0, 500), ("b", 0, 400), ("a", 1, 900)):
+        ahead = Round(name, tuple(range(key, key + tokens)), 0, False)
+        ahead.key, ahead.party = (key, 0, 0), (name, "")
+        home.scheduler.add(ahead)
+        while home.scheduler.pause() == 0.0:
+            home.scheduler.step()
+
+    assert home.model.most == 900
+    assert models.counts.evictions == {"budget": 1}
