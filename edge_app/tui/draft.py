@@ -4,7 +4,6 @@ are counted as Python counts them; versions are numbered from 0."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, get_args
 
@@ -412,14 +411,6 @@ class Draft:
             self.current = len(self.variants) - 1
             if self._before in self.variants:
                 self.current = self.variants.index(self._before)
-
-
-def folded(entries: Iterable[Entry]) -> Draft:
-    """The draft that all `entries` make; raises ValueError as `apply` does."""
-    draft = Draft()
-    for entry in entries:
-        draft.apply(entry)
-    return draft
 
 
 def asked(before: Request, after: Request) -> Asked | None:

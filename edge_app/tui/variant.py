@@ -61,13 +61,13 @@ class Variant:
     """The word that was refused last."""
     sources: tuple[Source, ...] = ()
     opened: events.Opened | None = None
-    reckoned: events.PrivacySpent | None = None
-    """What the text told of the history so far; None: it is not reckoned."""
+    spent: events.PrivacySpent | None = None
+    """The privacy budget that the text has spent; None: no account is kept."""
     verified: list[events.Verified] = field(default_factory=list)
     sent: list[events.Sent] = field(default_factory=list)
     """Its messages; from a journal without their bytes, which the ledger has."""
     quoted: events.Quoted | None = None
-    """What they quote of the letters; None: nothing was sent, or nobody looked."""
+    """What they quote of the letters; None: not compared."""
     ended: float | None = None
     reason: FinishReason | None = None
     statistics: events.Statistics | None = None
@@ -84,7 +84,7 @@ class Variant:
     stretch: Stretch | None = None
     """What of another version it has in other words; None: it is a text of its own."""
     given: int = 0
-    """How many tokens of the text before it was told in."""
+    """How many tokens the text before it has."""
     edited: list[Run] | None = None
     """The text as the person left it; None while it is as it was written."""
     saved: str | None = None
@@ -103,7 +103,7 @@ class Variant:
             case events.SourcesFound(sources=sources):
                 self.sources = sources
             case events.PrivacySpent():
-                self.reckoned = event
+                self.spent = event
             case events.Opened():
                 self.opened = event
             case events.Given(count):

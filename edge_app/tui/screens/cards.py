@@ -78,8 +78,8 @@ def sent_card(writing: Writing, width: int) -> Text:
     ]
     if variant.held:
         said.append((f"{held_back(variant)} from the checker", ""))
-    if variant.reckoned is not None:
-        nats = variant.reckoned.total
+    if variant.spent is not None:
+        nats = variant.spent.total
         said.append((f"told of your history: {nats:.1f} nats", "dim"))
     text = Text()
     for sentence, style in said:

@@ -60,12 +60,12 @@ def rows(writing: Writing) -> list[Row]:
     down = in_bytes(sum(received.size for received in writing.traffic.received))
     settings = variant.request.settings
     threshold = settings.threshold
-    spent: list[Row] = []
-    if variant.reckoned is not None:
-        limit = variant.reckoned.limit
+    privacy: list[Row] = []
+    if variant.spent is not None:
+        limit = variant.spent.limit
         of = "" if limit is None else f" of {limit:g}"
         explained = "how much likelier its drafts are with your letters than without"
-        spent = [("told", f"{variant.reckoned.total:.1f}{of} nats", explained)]
+        privacy = [("told", f"{variant.spent.total:.1f}{of} nats", explained)]
     return [
         ("kept", f"{accepted / drafted:.1%}" if drafted else "–",
          "drafted tokens that the checker let stand / drafted tokens"),
@@ -86,7 +86,7 @@ def rows(writing: Writing) -> list[Row]:
         ("rounds", str(len(blocks)), "blocks that were verified"),
         ("up", up, "bytes handed to the socket for this draft, headers too"),
         ("down", down, "bytes that came back"),
-        *spent,
+        *privacy,
         ("method", settings.method, "how the two models are joined"),
         ("threshold", threshold if threshold == "auto" else f"{threshold:g}",
          "a word stays while the checker likes it this much as well as the small"),

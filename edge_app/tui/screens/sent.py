@@ -85,7 +85,7 @@ class SentDrawer(Drawer):
                 f"{in_common(writing, variant)}. {went[0].upper()}{went[1:]} went in "
                 f"{messages} of {size}. The server can read all of it. A stock "
                 f"phrase is {PHRASE_WORDS} words in a row or more that tell little."
-                f"{quotes_of(variant)}{told_of(variant)}"
+                f"{quotes_of(variant)}{stand_ins_of(variant)}"
             ]
         others = len(traffic.sent) - len(variant.sent if variant is not None else ())
         if others:
@@ -149,7 +149,7 @@ def quotes_of(variant: Variant) -> str:
     return "".join(found[:_NAMED])
 
 
-def told_of(variant: Variant) -> str:
+def stand_ins_of(variant: Variant) -> str:
     """What was held back, and what was sent in its place; empty for nothing."""
     if not variant.held:
         return ""

@@ -31,7 +31,7 @@ from edge_app.decoding.events import (
 from edge_app.service.requests import WriteRequest
 from edge_app.service.tape import RecordedService
 from edge_app.tui import draft as e
-from edge_app.tui.draft import THRESHOLDS, TONES, Draft, Stretch, Style, asked, folded
+from edge_app.tui.draft import THRESHOLDS, TONES, Draft, Stretch, Style, asked
 from edge_app.tui.journal import Journal, JournalError, JournalFolder
 from edge_app.tui.screens.editor import DraftEditor
 from edge_app.tui.text import joined, spliced
@@ -434,4 +434,4 @@ def test_what_is_typed_is_a_line(tmp_path, key):
 
 def test_folding_refuses_what_is_not_there():
     with pytest.raises(ValueError, match="not there"):
-        folded([e.Shown(0)])
+        Draft().apply(e.Shown(0))

@@ -62,7 +62,7 @@ from edge_app.tui.screens import cards as title_line
 from edge_app.tui.screens.cards import sent_card, strip_line
 from edge_app.tui.screens.numbers import rows
 from edge_app.tui.screens.page import next_step, starting
-from edge_app.tui.screens.sent import said_by, told_of
+from edge_app.tui.screens.sent import said_by, stand_ins_of
 from edge_app.tui.text import Run, count_words, cut, joined
 from edge_app.tui.variant import STRUCK_SECONDS, Variant
 from edge_app.tui.writing import Writing
@@ -441,7 +441,7 @@ def test_the_dot_tells_of_a_dead_server():
         assert dot().startswith("○ offline")
 
 
-def test_what_was_told_is_shown_where_it_was_reckoned():
+def test_the_privacy_that_was_spent_is_shown():
     """In what left and among the numbers, and nowhere before."""
     writing = Writing(RecordedService([]), MethodSettings())
     writing.draft_state.apply(Begun(WriteRequest(Request("x"))))
@@ -468,7 +468,7 @@ def test_words_that_were_held_back_did_not_leave():
 
     assert variant.runs()[3:] == [(" the", "held"), (" cold", "held")]
     assert "2 words held back from the checker" in sent_card(writing, 60).plain
-    assert "“the cold” stayed here, “...” was sent" in told_of(variant)
+    assert "“the cold” stayed here, “...” was sent" in stand_ins_of(variant)
     assert "2 words held back" in strip_line(writing).plain
     writing.begin_anew()
     assert sent_card(writing, 60).plain == "nothing was sent yet"
