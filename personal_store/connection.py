@@ -99,13 +99,11 @@ def create_tables(db: Database) -> None:
                 "INSERT INTO state VALUES ('keep_raw', '1'), ('untidy', '0'), "
                 "('received_upto', '0')"
             )
-            db.execute("INSERT INTO tombstone_key(secret) VALUES (?)", [new_secret()])
+            db.execute(
+                "INSERT INTO tombstone_key(secret) VALUES (?)",
+                [secrets.token_bytes(32)],
+            )
         db.execute(f"PRAGMA user_version = {SCHEMA}")
-
-
-def new_secret() -> bytes:
-    """A random key without which the tombstones of a store are unreadable."""
-    return secrets.token_bytes(32)
 
 
 def version(db: Database) -> int:

@@ -4,7 +4,7 @@ import importlib
 import os
 import secrets
 from collections.abc import Callable
-from functools import cache
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -28,17 +28,11 @@ def cipher() -> Any:
         library = importlib.import_module("sqlcipher3.dbapi2")
     except ImportError as error:
         raise StoreError(_missing()) from error
-    _quieten(library)
+    # Keep SQLCipher from writing to the terminal what is wrong with a key: it raises an
+    # error as well. The setting is that of the process.
+    with closing(library.connect(":memory:")) as connection:
+        connection.execute("PRAGMA cipher_log_level = NONE")
     return library
-
-
-@cache
-def _quieten(library: Any) -> None:
-    """Keep SQLCipher from writing to the terminal what is wrong with a key: it raises
-    an error as well. The setting is that of the process."""
-    connection = library.connect(":memory:")
-    connection.execute("PRAGMA cipher_log_level = NONE")
-    connection.close()
 
 
 def known(path: Path) -> str | None:

@@ -13,6 +13,7 @@ done the store is marked as untidy, and every command says so.
 """
 
 import json
+import secrets
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -21,7 +22,7 @@ from pathlib import Path
 from sqlite_utils import Database
 
 from base.owner_only import shred
-from personal_store.connection import CONTENT, immediate, need_room, new_secret
+from personal_store.connection import CONTENT, immediate, need_room
 from personal_store.copies import backup_path, renew_backup
 from personal_store.errors import StoreBusyError, StoreError, faults, is_full
 from personal_store.lifecycle.proof import Proof, prove
@@ -115,7 +116,9 @@ def forget_everything(
             db.execute(f'DELETE FROM "{table}"')  # noqa: S608
         kept = ("keep_raw", "untidy", "received_upto")
         db.execute(f"DELETE FROM state WHERE name NOT IN {kept}")  # noqa: S608
-        db.execute("INSERT INTO tombstone_key(secret) VALUES (?)", [new_secret()])
+        db.execute(
+            "INSERT INTO tombstone_key(secret) VALUES (?)", [secrets.token_bytes(32)]
+        )
         _note_traces(db)
     shred(backup_path(path))
     return tidy(db, path, progress)

@@ -18,6 +18,7 @@ from personal_store.lifecycle.cleaning import clean_all_waiting, is_behind
 from personal_store.lifecycle.forgetting import is_untidy
 from personal_store.lifecycle.writing import keeps_bodies
 from personal_store.records import ProgressCallback, moment
+from personal_store.search.index import is_to
 from personal_store.search.tables import BY_OTHERS, FINDABLE
 from personal_store.text.tokens import tokens
 
@@ -88,11 +89,9 @@ class Which:
     def _fits(
         self, name: str, address: str, sender: str, source: str, text: str
     ) -> bool:
-        wanted = _fold(self.person.strip())
-        # People say "Ana" where the mail says "Ana Ruiz".
-        named = "@" not in wanted and set(wanted.split()) <= set(_fold(name).split())
+        person = self.person
         return (
-            (named or wanted in (_fold(address), _fold(sender)))
+            (not person or is_to(person, name, address) or is_to(person, "", sender))
             and _fold(self.source) in _fold(source)
             and set(tokens(self.words)) <= set(tokens(text))
         )

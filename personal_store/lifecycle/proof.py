@@ -20,8 +20,9 @@ looked into. ADR 18 has the reasons, and what is proven of encrypted stores.
 """
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from io import BytesIO
 from itertools import zip_longest
 from pathlib import Path
@@ -139,9 +140,12 @@ def unaccounted(db: Database, progress: ProgressCallback | None = None) -> list[
         if progress is not None:
             progress(seen, max(seen, int(texts / _ROWS)))
 
+    with closing(Database(memory=True, execute_plugins=False)) as fresh:
+        create_tables(fresh)
+        strange = sorted(_columns(db) - _columns(fresh))
     left = [
         f"{name} was not made by SpecSteer, so it is unknown what it holds"
-        for name in sorted(_columns(db) - _our_columns())
+        for name in strange
     ]
     forgotten = Tombstones.of(db)
     left += [
@@ -150,17 +154,6 @@ def unaccounted(db: Database, progress: ProgressCallback | None = None) -> list[
         if forgotten.cover(key)
     ]
     return left + unexplained(db, advance)
-
-
-@cache
-def _our_columns() -> set[str]:
-    """What the schema of a new store names."""
-    fresh = Database(memory=True, execute_plugins=False)
-    try:
-        create_tables(fresh)
-        return _columns(fresh)
-    finally:
-        fresh.close()
 
 
 def _columns(db: Database) -> set[str]:
