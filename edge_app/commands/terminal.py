@@ -8,7 +8,6 @@ import shutil
 import signal
 import sys
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -21,50 +20,27 @@ from decoding_core.errors import InvalidSettingsError
 from decoding_core.foreign_text import escaped_json, legible, one_line, ungated
 
 STOPPED = 130  # exit status of what Ctrl-C stopped
-_EVERY = 30.0  # seconds between two lines of progress if there is no terminal
 BOLD, UNDERLINED, CYAN, _PLAIN = "\x1b[1m", "\x1b[4m", "\x1b[36m", "\x1b[0m"
 _MOST_BARS, _LABEL, _NARROWEST = 12, 34, 10  # bars; characters of labels, of bars
 
 
 class Progress:
-    """A bar with rate and time left on a terminal; elsewhere a line now and then."""
+    """A bar with rate and time left on a terminal; elsewhere nothing."""
 
     def __init__(self, label: str = "reading", *, in_bytes: bool = False) -> None:
         self._label = one_line(label)
         self._in_bytes = in_bytes
         self._bar: Any = None  # rich is imported when there is something to draw
-        self._began: tuple[float, int] | None = None
-        self._noted = 0.0
 
     def show(self, done: int, total: int) -> None:
         """Show how much is done of the total."""
-        now = time.monotonic()
-        if self._began is None:
-            self._began, self._noted = (now, done), now
-        if sys.stderr.isatty():
-            if self._bar is None:
-                self._bar = _bar(self._in_bytes)
-                self._bar.start()
-                self._bar.add_task(self._label, total=total, completed=done)
-            self._bar.update(self._bar.task_ids[0], completed=done)
-        elif now - self._noted >= _EVERY:
-            self._noted = now
-            note(self._line(done, total, *self._began))
-
-    def _line(self, done: int, total: int, start: float, before: int) -> str:
-        rate = (done - before) / max(1e-9, time.monotonic() - start)
-        left = ""
-        if rate > 0:
-            seconds = (total - done) / rate
-            left = f", {seconds / 60:.0f} min left"
-            if seconds < 90:
-                left = f", {seconds:.0f} s left"
-        if not self._in_bytes:
-            return f"{self._label}: {done:,} of {total:,}{left}"
-        from personal_store.import_runs import in_words  # loads the store
-
-        speed = f"{in_words(int(rate))} a second"
-        return f"{self._label}: {in_words(done)} of {in_words(total)}, {speed}{left}"
+        if not sys.stderr.isatty():
+            return
+        if self._bar is None:
+            self._bar = _bar(self._in_bytes)
+            self._bar.start()
+            self._bar.add_task(self._label, total=total, completed=done)
+        self._bar.update(self._bar.task_ids[0], completed=done)
 
     def __enter__(self) -> Progress:
         return self
@@ -76,7 +52,7 @@ class Progress:
         """Take the bar away; the next `show` begins another one."""
         if self._bar is not None:
             self._bar.stop()
-        self._bar = self._began = None
+        self._bar = None
 
 
 def _bar(in_bytes: bool) -> Any:

@@ -1,4 +1,4 @@
-"""`specsteer import auto`, `--watch` and the bar that says how far it is."""
+"""`specsteer import auto` and `--watch`."""
 
 import json
 import os
@@ -13,8 +13,6 @@ import zipfile
 import pytest
 
 from edge_app.commands import import_texts
-from edge_app.commands import terminal as progress_module
-from edge_app.commands.terminal import Progress
 from edge_app.config.settings import store_path
 from edge_app.service.import_plan import import_noted
 from personal_store import SourceError, Store, discovery
@@ -244,18 +242,6 @@ def test_ctrl_c_keeps_what_was_imported(run, tmp_path, monkeypatch):
     assert 0 < added < 300
     assert "going on at" in rest.stderr
     assert "300 emails" in run("status").stdout
-
-
-def test_without_a_terminal_there_is_a_line_now_and_then(monkeypatch, capsys):
-    """Every half minute, with the rate since the start and the time left."""
-    now = [0.0]
-    monkeypatch.setattr(progress_module.time, "monotonic", lambda: now[0])
-    with Progress("reading", in_bytes=True) as progress:
-        for now[0], done in ((0.0, 100), (10.0, 200), (40.0, 300)):
-            progress.show(done * 1_000_000, 500_000_000)
-    assert capsys.readouterr().err == (
-        "reading: 300 MB of 500 MB, 5.0 MB a second, 40 s left\n"
-    )
 
 
 @pytest.mark.parametrize(
