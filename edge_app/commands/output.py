@@ -24,6 +24,13 @@ _BROKEN_OFF = {
 }
 
 
+_SHOWN = (
+    *(events.SourcesFound, events.Settled, events.HeldBack, events.Notice),
+    *(events.PrivacySpent, events.Verified, events.Sent, events.Received),
+    events.Finished,
+)
+
+
 class Output:
     """A reader of the event stream. `close` shows also a text that was broken off."""
 
@@ -56,10 +63,13 @@ class Output:
                 "give it, and --sample uses the sample letters"
             )
 
+    @property
+    def reader(self) -> events.Emit:
+        """`add`, for the events that are shown or counted."""
+        return events.only(_SHOWN, self.add)
+
     def add(self, event: events.Event) -> None:
         """Show one event."""
-        if isinstance(event, events.Drafted):  # it may go again
-            return
         self._tally.add(event)
         match event:
             case events.SourcesFound():

@@ -1,7 +1,7 @@
 """Tapes: the events of texts in a file, and a service that plays them again.
 
 The first line names the format and the request. Every other line is an event as
-`codec.to_json` writes it, with the seconds since the recording began under `at`.
+`events.to_json` writes it, with the seconds since the recording began under `at`.
 A tape holds the text, the excerpts that were read and every byte that left; `redacted`
 makes one without them.
 """

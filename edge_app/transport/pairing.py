@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import threading
+from contextlib import suppress
 from typing import Any
 
 from decoding_core.errors import CertificateError, CloudRefusedError, MessageError
@@ -25,6 +26,7 @@ from edge_app.decoding.events import Emit
 from edge_app.transport.client import Connection, certificate_at
 
 _LONGEST = 400  # characters of a token or a name
+_NO_PAIRING = "the server's answer is none to a pairing"
 _TRIES = "The server counts a try; after five the code is good no more"
 
 
@@ -94,25 +96,26 @@ def pair(
         answer = connection.request("pair", "POST", "/v1/pair/proof", body)
     finally:
         connection.close()
-    said = [answer.get(name) for name in ("token", "user", "name")]
-    texts = [one for one in said if isinstance(one, str) and one.isprintable()]
-    if len(texts) < len(said) or max(map(len, texts)) > _LONGEST:
-        raise MessageError("the server's answer is none to a pairing")
-    token, user, name = texts
-    if not token.isascii():  # it could never be sent
-        raise MessageError("the server's answer is none to a pairing")
-    return PairedServer(url, token, certificate, user, name)
+    match answer:
+        case {"token": str(token), "user": str(user), "name": str(name)}:
+            texts = token, user, name
+            sound = all(one.isprintable() and len(one) <= _LONGEST for one in texts)
+            if sound and token.isascii():  # else it could never be sent
+                return PairedServer(url, token, certificate, user, name)
+    raise MessageError(_NO_PAIRING)
 
 
 def _read_reply(reply: dict[str, Any]) -> tuple[str, bytes, bytes, bool]:
-    try:
-        exchange, by_certificate = reply["exchange"], reply["by_certificate"]
-        message, proof = (bytes.fromhex(reply[name]) for name in ("message", "proof"))
-        if not isinstance(exchange, str) or not isinstance(by_certificate, bool):
-            raise TypeError
-    except (KeyError, TypeError, ValueError) as error:
-        raise MessageError("the server's answer is none to a pairing") from error
-    return exchange, message, proof, by_certificate
+    match reply:
+        case {
+            "exchange": str(exchange),
+            "message": str(message),
+            "proof": str(proof),
+            "by_certificate": bool(known),
+        }:
+            with suppress(ValueError):
+                return exchange, bytes.fromhex(message), bytes.fromhex(proof), known
+    raise MessageError(_NO_PAIRING)
 
 
 def _not_the_server(url: str) -> str:
