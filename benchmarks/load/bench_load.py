@@ -100,7 +100,7 @@ class Household:
 
     def client(self) -> httpx.AsyncClient:
         """A client with as many connections as it wants."""
-        limits = httpx.Limits(max_connections=None, max_keepalive_connections=64)
+        limits = httpx.Limits(max_connections=None)
         return httpx.AsyncClient(
             base_url=self.url, timeout=600, limits=limits, verify=False
         )
