@@ -141,9 +141,11 @@ Wanted = Callable[[Source], bool]
 
 @dataclass(frozen=True, slots=True)
 class Bundle(Source):
-    """Many small files behind a path, read one after the other as one source."""
+    """Many files behind a path, read one after the other as one source."""
 
     files: tuple[Source, ...] = ()
+    aside: tuple[Source, ...] = ()
+    """Files without texts, which say who the owner is or complete other files."""
 
     def fingerprint(self) -> str:
         """Changes with the names and sizes of the files."""
@@ -151,10 +153,12 @@ class Bundle(Source):
         return hashlib.sha256(names.encode()).hexdigest()
 
 
-def bundled(path: Path, files: list[Source]) -> list[Source]:
+def bundled(
+    path: Path, files: Sequence[Source], aside: Sequence[Source] = ()
+) -> list[Bundle]:
     """One source that stands for all these files."""
     size = sum(file.size for file in files)
-    return [Bundle(path, size, files=tuple(files))]
+    return [Bundle(path, size, files=tuple(files), aside=tuple(aside))]
 
 
 def parts(source: Source) -> tuple[Source, ...]:

@@ -76,7 +76,7 @@ def import_source(
                 store, kind, importer, source, mapping or {}, readers, again, report
             )
             work.learn_owner(me)
-            work.read_all(_Meter(progress, size))
+            work.read_all(_metered(progress, size))
         if is_mail and (report.added or not work.newest_before):
             compare_threads(store.db, work.newest_before)
         if is_mail and not writing.keeps_bodies(store.db):
@@ -171,7 +171,7 @@ class _Import:
             note = f"{recognised:,} texts stored earlier turn out to be yours"
             self.report.notes.append(note)
 
-    def read_all(self, meter: "_Meter") -> None:
+    def read_all(self, meter: Callable[[int], None]) -> None:
         """One source after the other, each with its own place to go on from.
 
         One of several that cannot be read does not keep the others out.
@@ -180,14 +180,14 @@ class _Import:
         done = 0
         for source in self.sources:
             try:
-                self._read(source, replace(meter, before=done))
+                self._read(source, meter, done)
             except (SourceError, OSError, *UNREADABLE) as error:
                 if len(self.sources) == 1:
                     raise
                 failure = ImportFailure(source.size, source.place, why(error))
                 self.report.failures.append(failure)
             done += source.size
-        meter.at(done)
+        meter(done)
 
     def explain_nothing_own(self) -> None:
         """Texts of others alone were probably written under another address or name."""
@@ -207,7 +207,7 @@ class _Import:
             )
         self.report.notes.append(note)
 
-    def _read(self, source: Source, meter: "_Meter") -> None:
+    def _read(self, source: Source, meter: Callable[[int], None], done: int) -> None:
         if source.fault:
             raise SourceError(source.fault)
         is_table = hasattr(self.importer, "columns")
@@ -245,7 +245,7 @@ class _Import:
                     run.commit(batch, self.report)
                     batch.clear()
                     since = monotonic()
-                meter.at(item.position)
+                meter(done + item.position)
         except (SourceError, OSError, *UNREADABLE):
             run.commit(batch, self.report)  # the source may be damaged here for good
             raise
@@ -305,21 +305,18 @@ class _Import:
         return chosen
 
 
-@dataclass(slots=True)
-class _Meter:
+def _metered(progress: ProgressCallback | None, total: int) -> Callable[[int], None]:
     """Reports progress a few hundred times at most, whatever the number of records."""
+    step = -1
 
-    progress: ProgressCallback | None
-    total: int
-    before: int = 0
-    step: int = -1
+    def meter(done: int) -> None:
+        nonlocal step
+        reached = 400 * done // max(1, total)
+        if progress is not None and reached != step:
+            step = reached
+            progress(min(done, total), total)
 
-    def at(self, position: int) -> None:
-        done = self.before + position
-        step = 400 * done // max(1, self.total)
-        if self.progress is not None and step != self.step:
-            self.step = step
-            self.progress(min(done, self.total), self.total)
+    return meter
 
 
 @contextmanager

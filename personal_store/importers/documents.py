@@ -17,7 +17,7 @@ from xml.parsers import expat
 
 from personal_store.cleaning.cleaning import VERSION, tidy
 from personal_store.errors import SourceError
-from personal_store.files import Source, bundled, ends_with, locate
+from personal_store.files import Bundle, Source, bundled, ends_with, locate
 from personal_store.importers.exports import WITHOUT_WORDS, read_each
 from personal_store.reading.letters import FEWEST_WORDS, MAX_STORED
 from personal_store.records import Document, Item, ReadOptions, Skipped
@@ -63,7 +63,7 @@ class Documents:
     is_foreign: Callable[[Source], bool] = lambda _: False
     """Whether a file that nobody gave by name is likely not its owner's text."""
 
-    def sources(self, path: Path) -> list[Source]:
+    def sources(self, path: Path) -> list[Bundle]:
         """The file itself, or every such file in a folder; archives in it stay shut."""
 
         def wanted(file: Source) -> bool:

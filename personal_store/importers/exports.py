@@ -19,7 +19,7 @@ from typing import Any
 from personal_store.cleaning.cleaning import VERSION, tidy
 from personal_store.cleaning.markup import own_text
 from personal_store.errors import SeveralOwnersError, SourceError
-from personal_store.files import FAULTS, Bundle, Source, locate, parts, why
+from personal_store.files import FAULTS, Bundle, Source, bundled, locate, parts, why
 from personal_store.records import Document, ImportFailure, Item, ReadOptions, Skipped
 from personal_store.text.dates import parse_date
 from personal_store.text.tokens import tokens
@@ -52,14 +52,6 @@ ReadFile = Callable[[Source], Iterator[Item]]
 """Reads one file of an export; positions count from the start of that file."""
 OwnerOf = Callable[[Source], Iterable[str]]
 """The names that a file gives to the owner, the most distinct one last."""
-
-
-@dataclass(frozen=True, slots=True)
-class Export(Bundle):
-    """The files of one export that hold texts, read as one source."""
-
-    aside: tuple[Source, ...] = ()
-    """Files without texts, which say who the owner is or complete other files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +91,7 @@ class Service:
     more: Shape | None = None
     """Other files with texts."""
 
-    def sources(self, path: Path) -> list[Export]:
+    def sources(self, path: Path) -> list[Bundle]:
         """One source for all files behind a path that hold texts.
 
         A file given by itself may have any name, but not any content.
@@ -136,8 +128,7 @@ class Service:
                 f"{path} holds the exports of several people or accounts: "
                 f"{'; '.join(owners.values())}. Import each that is yours by itself."
             )
-        size = sum(file.size for file in files)
-        return [Export(path, size, files=tuple(files), aside=tuple(others))]
+        return bundled(path, files, others)
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Item]:
         """Everything in the files after options.start."""
@@ -145,7 +136,7 @@ class Service:
 
     def owners(self, source: Source) -> tuple[str, ...]:
         """The owner by the first file aside that names one; empty if none does."""
-        aside = source.aside if isinstance(source, Export) else ()
+        aside = source.aside if isinstance(source, Bundle) else ()
         return next((names for _, names in self._named(aside)), ())
 
     def _named(

@@ -16,6 +16,7 @@ from pathlib import Path
 from personal_store.errors import SourceError
 from personal_store.files import (
     FAULTS,
+    Bundle,
     Source,
     Wanted,
     bundled,
@@ -115,7 +116,7 @@ class _Messages:
     check: Callable[[Source], None] = lambda _: None
     """Raises SourceError for a file given by itself that is something else."""
 
-    def sources(self, path: Path) -> list[Source]:
+    def sources(self, path: Path) -> list[Bundle]:
         """One source that stands for all the messages behind the path."""
         found = locate(path, self.wanted, self.what)
         if path.is_file() and not found[0].member:

@@ -7,17 +7,16 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from personal_store.cleaning.cleaning import tidy
 from personal_store.errors import SourceError
-from personal_store.files import Source, locate
+from personal_store.files import Bundle, Source, bundled, locate
 from personal_store.importers.exports import (
     FEWEST_WORDS,
     WITHOUT_TEXT,
-    Export,
     Service,
     Shape,
     TalkService,
@@ -698,7 +697,7 @@ _TAKEN_BACK = (("deleted",), ("orphaned",))
 class _Letterboxd(Service):
     """The person took back what lies in the folders `deleted` and `orphaned`."""
 
-    def sources(self, path: Path) -> list[Export]:
+    def sources(self, path: Path) -> list[Bundle]:
         """The file itself, or the one in a folder or archive."""
         (export,) = super().sources(path)
         # Claimed above, so that no importer of tables takes them, and not read.
@@ -707,7 +706,7 @@ class _Letterboxd(Service):
         files = tuple(kept)
         if not files:
             raise SourceError(f"There is no {_FILMS.what} in {path}.")
-        return [replace(export, size=sum(f.size for f in files), files=files)]
+        return bundled(path, files, export.aside)
 
 
 letterboxd = _Letterboxd(

@@ -25,10 +25,9 @@ from pathlib import Path
 from typing import Any
 
 from personal_store.cleaning.cleaning import tidy
-from personal_store.files import FAULTS, Source
+from personal_store.files import FAULTS, Bundle, Source
 from personal_store.importers.exports import (
     FEWEST_WORDS,
-    Export,
     Service,
     Shape,
     addressed,
@@ -280,7 +279,7 @@ def _beginning(said: str) -> str:
 class _Archive(Service):
     """The importer of an X archive."""
 
-    def sources(self, path: Path) -> list[Export]:
+    def sources(self, path: Path) -> list[Bundle]:
         """The file itself, or those in the folder or archive.
 
         The long posts come behind the others, whose rest they are, and messages last:
