@@ -63,3 +63,13 @@ def content(store):
 def counts(report):
     """Texts added and updated, things skipped and failed by an import."""
     return report.added, report.updated, report.skipped, report.failed
+
+
+def stopping(share):
+    """A callback that stops an import once so much of it is done."""
+
+    def stop(done, total):
+        if done > share * total:
+            raise KeyboardInterrupt
+
+    return stop

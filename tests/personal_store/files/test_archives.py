@@ -17,6 +17,7 @@ from personal_store import SourceError, Store, import_source, importing
 from personal_store import files as sources
 from personal_store.files import locate
 from tests.mailboxes import mailbox, many, message
+from tests.personal_store.stores import stopping
 
 MBOX = mailbox([message(number=1), message("Another text, of work.", number=2)])
 
@@ -87,13 +88,9 @@ def test_a_stopped_import_of_an_archive_goes_on(tmp_path, monkeypatch, name):
     path = tmp_path / name
     path.write_bytes(LONG_FORMS[name])
 
-    def stop(done, total):
-        if done > total / 2:
-            raise KeyboardInterrupt
-
     with Store.open(tmp_path / "store.db") as store:
         with pytest.raises(KeyboardInterrupt):
-            import_source(store, "mbox", path, progress=stop)
+            import_source(store, "mbox", path, progress=stopping(0.5))
         report = import_source(store, "mbox", path)
         keys = [record.key for record in store.records()]
     with Store.open(tmp_path / "clean.db") as store:

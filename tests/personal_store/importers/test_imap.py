@@ -13,6 +13,7 @@ from personal_store import SourceError, import_source, importing
 from personal_store.errors import StoreError
 from personal_store.importers import imap
 from tests.mailboxes import ME, message
+from tests.personal_store.stores import stopping
 
 
 class Session(socketserver.StreamRequestHandler):
@@ -145,11 +146,7 @@ def test_an_import_that_was_stopped_goes_on(store, server, monkeypatch):
     monkeypatch.setattr(importing, "BATCH", 1)
     monkeypatch.setattr(imap, "_AT_ONCE", 1)
     with pytest.raises(KeyboardInterrupt), imap.connected(server.login()) as mailbox:
-
-        def stop(done, total):
-            if done == 5:
-                raise KeyboardInterrupt
-
+        stop = stopping(0.5)
         import_source(store, "imap", [mailbox], me=[ME], progress=stop)
     server.heard.clear()
 

@@ -8,6 +8,7 @@ import pytest
 from personal_store import Store, import_source, importing
 from tests.dying import run_to
 from tests.mailboxes import ME, mailbox, many, message
+from tests.personal_store.stores import content, stopping
 
 IMPORT = """
 import sys
@@ -18,25 +19,12 @@ importing.BATCH = 50
 with Store.open(Path(sys.argv[1])) as store:
     import_source(store, "mbox", Path(sys.argv[2]))
 """
-COLUMNS = (
-    "key, kind, title, body, recipient, recipient_address, sender, sent_at, rating,"
-    " thread, reply_to, author, trimmed, cleaning, body_sha"
-)
 
 
 def rows(path):
     """All rows without ids, with their labels and search terms."""
     with Store.open(path) as store:
-        records = f"SELECT {COLUMNS} FROM record ORDER BY key"
-        labels = "SELECT key, label FROM record_label JOIN record ON id = record_id"
-        terms = "SELECT key, n, tok FROM doc JOIN record USING (id) ORDER BY key"
-        sane = store.db.execute("PRAGMA integrity_check").fetchone()
-        return [
-            sane,
-            store.db.execute(records).fetchall(),
-            sorted(store.db.execute(labels).fetchall()),
-            store.db.execute(terms).fetchall(),
-        ]
+        return store.db.execute("PRAGMA integrity_check").fetchone(), *content(store)
 
 
 def letters(count, seed=1):
@@ -45,18 +33,14 @@ def letters(count, seed=1):
     for number in range(1000, 1000 + count // 50):
         first, second = (f"The question of part {one} is open." for one in (number, 2))
         asked = f"{first} It will be long.\n{second} We shall see what they say."
+        own_id = f"<{number}a@example.org>"
         answer = message(
             f"Yes, {number} times.\n\n{asked}",
             number=number,
-            headers=f"In-Reply-To: <{number}a@example.org>",
+            headers=f"In-Reply-To: {own_id}",
         )
-        question = message(
-            asked,
-            sender="P <p@example.org>",
-            to=ME,
-            number=None,
-            headers=f"Message-ID: <{number}a@example.org>",
-        )
+        other = {"sender": "P <p@example.org>", "to": ME, "number": None}
+        question = message(asked, **other, headers=f"Message-ID: {own_id}")
         messages.insert(7 * (number - 1000), answer)
         messages.append(question)
     return messages
@@ -116,13 +100,9 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path, monkeypatch, step
     messages = many(200)
     path.write_bytes(mailbox(messages))
 
-    def stop(done, total):
-        if done > total / 2:
-            raise KeyboardInterrupt
-
     with Store.open(tmp_path / "store.db") as store:
         with pytest.raises(KeyboardInterrupt):
-            import_source(store, "mbox", path, progress=stop)
+            import_source(store, "mbox", path, progress=stopping(0.5))
         stored = store.counts()["own"]
         path.write_bytes(mailbox(messages[::step]))
         report = import_source(store, "mbox", path)

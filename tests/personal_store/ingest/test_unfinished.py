@@ -10,6 +10,7 @@ from personal_store.errors import SourceError
 from personal_store.import_runs import Unfinished, dismiss, importing_alone, unfinished
 from tests.dying import run_to
 from tests.mailboxes import mailbox, many
+from tests.personal_store.stores import stopping
 
 IMPORT = """
 import sys
@@ -32,14 +33,11 @@ _WHEN = ("started", "ended", "secret", "applied_at", "mark")
 def whole(path):
     """All rows of all tables, in their order, but for times and what is its own."""
     with Store.open(path) as store:
-        db = store.db
         found = {}
-        for table in db.table_names():
-            columns = [
-                column.name for column in db[table].columns if column.name not in _WHEN
-            ]
-            rows = db.execute(f'SELECT {", ".join(columns)} FROM "{table}"')
-            found[table] = [row for row in rows if row[0] not in _OWN]
+        for table in store.db.tables:
+            names = [one.name for one in table.columns if one.name not in _WHEN]
+            rows = store.db.execute(f'SELECT {", ".join(names)} FROM "{table.name}"')
+            found[table.name] = [row for row in rows if row[0] not in _OWN]
         return found
 
 
@@ -52,14 +50,6 @@ def letters(folder, count=120):
     lines = [f'{{"text": "The note {n} on the tea.", "id": "{n}"}}' for n in range(40)]
     (path / "notes" / "Reviews.jsonl").write_text("\n".join(lines))
     return path
-
-
-def stopping(share):
-    def stop(done, total):
-        if done > share * total:
-            raise KeyboardInterrupt
-
-    return stop
 
 
 def test_one_that_was_broken_off_is_offered_until_it_is_done(tmp_path, monkeypatch):
