@@ -223,6 +223,14 @@ def check_architecture(lora: LoraFile, theirs: str, name: str) -> None:
         )
 
 
+def misfit(path: Path, weight: str, name: str) -> ModelError:
+    """The error for a LoRA that changes a weight which the model of that name lacks."""
+    return ModelError(
+        f"{path} was made for another model than {name}: its '{one_line(weight)[:80]}' "
+        "fits no weight there; train one for this model; --lora off writes without"
+    )
+
+
 def check_fits(lora: LoraFile, model: GGUFLayout, name: str) -> None:
     """Raise ModelError unless a LoRA changes matrices that the model of that name has.
 
@@ -232,11 +240,7 @@ def check_fits(lora: LoraFile, model: GGUFLayout, name: str) -> None:
     for weight, (a, b) in lora.matrices.items():
         matrix = model.tensors.get(weight)
         if matrix is None or matrix.shape != (a.shape[1], b.shape[0]):
-            raise ModelError(
-                f"{lora.path} was made for another model than {name}: its "
-                f"'{one_line(weight)}' fits no weight there; train one for this "
-                "model; --lora off writes without"
-            )
+            raise misfit(lora.path, weight, name)
 
 
 def for_network(file: LoraFile, heads: Heads) -> Lora:

@@ -24,6 +24,7 @@ from models.adapters.lora import (
     Lora,
     check_architecture,
     for_network,
+    misfit,
     read_file,
 )
 from models.running.settings import PersonalAdapter
@@ -121,11 +122,7 @@ class TorchLora:
             a, b = map(torch.from_numpy, pair)
             if weight is None or tuple(weight.shape) != (b.shape[0], a.shape[1]):
                 self.take_off()
-                raise ModelError(
-                    f"{adapter.path} was made for another model than {name}: its "
-                    f"'{one_line(module_name)[:80]}' fits no weight there; train one "
-                    "for this model; --lora off writes without"
-                )
+                raise misfit(adapter.path, module_name, name)
             a, b = (one.to(weight.device, weight.dtype) for one in (a, b * strength))
             self._hooks.append(module.register_forward_hook(self._beside(a, b)))
 

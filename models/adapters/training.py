@@ -172,9 +172,7 @@ class AdapterTraining:
             "step": self.step,
             "seconds": self.seconds,
             "kept": json.dumps(self.kept),
-            "adapter": peft.get_peft_model_state_dict(
-                self._network, save_embedding_layers=False
-            ),
+            "adapter": self._state(),
             "optimiser": self._optimiser.state_dict(),
         }
         data = io.BytesIO()
@@ -183,16 +181,18 @@ class AdapterTraining:
 
     def lora(self) -> Lora:
         """What was learnt so far."""
-        state = peft.get_peft_model_state_dict(
-            self._network, save_embedding_layers=False
-        )
+        state, matrices = self._state(), {}
         found = {name: tensor.float().cpu().numpy() for name, tensor in state.items()}
-        matrices = {}
         for name, a in found.items():
             if name.endswith(_SUFFIX):
                 b = found[name.replace(".lora_A.", ".lora_B.")]
                 matrices[name.removeprefix(_PREFIX).removesuffix(_SUFFIX)] = a, b
         return Lora(self.recipe.alpha, self.recipe.rank, matrices)
+
+    def _state(self) -> Any:
+        return peft.get_peft_model_state_dict(
+            self._network, save_embedding_layers=False
+        )
 
     def _batch(self) -> list[tuple[Ids, Ids]]:
         """The prompts and texts of the next step: each pass in an order of its own."""

@@ -218,8 +218,6 @@ want the cores as well."""
 _ALONE = 0.8
 """Share of a pass that its threads must have worked, else others had the cores: while
 they wait for each other, these threads spin."""
-_SLOWER = 1.1
-"""If fewer threads take this much longer, even fewer are not tried."""
 
 Milliseconds = dict[int, float]
 """Of a step, by the number of threads."""
@@ -328,27 +326,24 @@ def _measure(context: TextSlots, tokens: int, counts: list[int]) -> Milliseconds
     time; empty if other programs wanted the cores too. The context is empty again
     afterwards."""
     sequence, token_ids = context.sequence(), list(range(tokens))
-    began, found = time.perf_counter(), Milliseconds()
+    began, found, late = time.perf_counter(), Milliseconds(), False
     for count in counts:
+        if late:
+            break
         context.use_threads(count, count)
         passes: list[tuple[float, float]] = []
-        late = False
         while len(passes) <= _STEPS and not late:
             started, worked = time.perf_counter(), time.process_time()
             sequence.evaluate(token_ids)
             ended = time.perf_counter()
             passes.append((ended - started, time.process_time() - worked))
             late = ended - began > _MEASURING_SECONDS
-        if len(passes) > 1:
-            del passes[0]  # it woke the threads
+        passes = passes[1:] or passes  # the first one woke the threads
         spent = sum(seconds for seconds, _ in passes)
         if sum(worked for _, worked in passes) < _ALONE * count * spent:
             found = Milliseconds()
             break
-        fastest = min(found.values(), default=None)
         found[count] = 1000 * min(seconds for seconds, _ in passes)
-        if late or (fastest is not None and found[count] > _SLOWER * fastest):
-            break
     sequence.rollback(0)
     return found
 
