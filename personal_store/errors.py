@@ -1,12 +1,5 @@
 """What the store can refuse, each with a sentence fit to show a person.
 
-StoreError
-├── StoreTooNewError
-├── StoreBusyError
-├── StoreLockedError
-├── UnknownImporterError
-└── SourceError
-
 `faults` are the errors of SQLite itself, of whichever library opened the store.
 """
 

@@ -66,15 +66,15 @@ QUERIES = (
 
 @pytest.mark.parametrize("query", QUERIES)
 def test_scores_are_those_of_rank_bm25(entries, index, query):
-    """With our weights, of every text that matches; words of most texts included, and
+    """With our weights, of the best texts that match; words of most texts included, and
     each term once."""
     terms = tokens(query)
     expected = Reference([e.terms for e in entries]).get_scores([*dict.fromkeys(terms)])
-    hits = index.search(terms, Wanted(1000))
+    hits = index.search(terms, Wanted(100))
     scores = {hit.id: hit.parts["bm25"] for hit in hits}
     assert scores
     assert_allclose([*scores.values()], expected[[*scores]], rtol=2e-6)
-    assert len(scores) == (expected > 0).sum()
+    assert min(scores.values()) >= sorted(expected[expected > 0])[-100:][0] * 0.9999
     for hit in hits[:5]:
         assert hit.parts["bm25"] == pytest.approx(sum(hit.terms.values()), rel=1e-5)
 
