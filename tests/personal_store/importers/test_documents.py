@@ -32,13 +32,14 @@ def test_text_files_are_read(store, tmp_path):
     """Another charset, Windows line ends; the date is the file's; an edit replaces."""
     folder = tmp_path / "letters"
     folder.mkdir()
-    (folder / "a.txt").write_bytes(
-        "Schöne Grüße\r\naus dem Süden.\r\n".encode("cp1252")
-    )
-    (folder / "b.txt").write_bytes("Ein zweiter Brief.".encode("utf-16"))
-    (folder / "c.txt").write_bytes(b"\x7fELF\0\0\0")
-    (folder / "d.txt").write_text("two words")
-    (folder / "a.pdf").write_text("%PDF")
+    for name, content in {
+        "a.txt": "Schöne Grüße\r\naus dem Süden.\r\n".encode("cp1252"),
+        "b.txt": "Ein zweiter Brief.".encode("utf-16"),
+        "c.txt": b"\x7fELF\0\0\0",
+        "d.txt": b"two words",
+        "a.pdf": b"%PDF",
+    }.items():
+        (folder / name).write_bytes(content)
     os.utime(folder / "a.txt", (MARCH, MARCH))
 
     first = import_source(store, "text", folder)
@@ -252,18 +253,19 @@ def test_a_document_is_no_archive(take):
         take("mbox", "a.docx", document(word__document=WORD))
 
 
+def damage(content, data):
+    for at in data.draw(st.lists(st.integers(0, len(content) - 1), max_size=5)):
+        content[at] = data.draw(st.integers(0, 255))
+
+
 @settings(deadline=None, max_examples=25)
 @given(st.data())
 def test_no_bytes_stop_the_documents(tmp_path_factory, data):
     """Damaged zips, and damaged XML in whole ones."""
     xml = bytearray(WORD, "utf-8")
-    for _ in range(data.draw(st.integers(0, 5))):
-        at = data.draw(st.integers(0, len(xml) - 1))
-        xml[at] = data.draw(st.integers(0, 255))
+    damage(xml, data)
     whole = bytearray(document(word__document=bytes(xml), content=bytes(xml)))
-    for _ in range(data.draw(st.integers(0, 5))):
-        at = data.draw(st.integers(0, len(whole) - 1))
-        whole[at] = data.draw(st.integers(0, 255))
+    damage(whole, data)
     path = tmp_path_factory.mktemp("any") / "a.docx"
     path.write_bytes(whole)
 

@@ -7,9 +7,7 @@ here are ours, not Google's: whatever they are, they must not matter.
 import csv
 import io
 import json
-import shutil
 import tomllib
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -129,21 +127,11 @@ def test_a_takeout_of_every_language_is_read(tmp_path, language):
     assert own(tmp_path, export(tmp_path, language).parent) == EXPECTED
 
 
-@pytest.mark.parametrize("place", ["zip", "nested zip", "nested folder"])
-def test_wherever_it_lies(tmp_path, place):
+@pytest.mark.parametrize("place", ["zip", "zip in a zip", "nested folder"])
+def test_wherever_it_lies(tmp_path, pack, place):
     takeout = export(tmp_path / "out", "ko")
-    path = tmp_path / "mine"
-    if place == "nested folder":
-        shutil.copytree(takeout.parent, path / "downloads" / "2026" / "takeout-001")
-    else:
-        path.mkdir()
-        packed = shutil.make_archive(str(path / "takeout-001"), "zip", takeout.parent)
-        if place == "nested zip":
-            with zipfile.ZipFile(path / "all.zip", "w") as outer:
-                outer.write(packed, "takeout-001.zip")
-            (path / "takeout-001.zip").unlink()
 
-    assert own(tmp_path, path) == EXPECTED
+    assert own(tmp_path, pack(takeout.parent, place, tmp_path / "mine")) == EXPECTED
 
 
 def test_a_reply_says_whom_it_answers(tmp_path):

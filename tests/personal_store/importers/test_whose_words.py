@@ -5,8 +5,6 @@ stored as own may hold it, however the export lies there and whatever is said of
 """
 
 import re
-import shutil
-import tarfile
 import tomllib
 import zipfile
 from pathlib import Path
@@ -56,26 +54,6 @@ def write(root, files):
     return root
 
 
-def pack(folder, kind, target):
-    """The folder as it is, below others, in a zip, in a zip inside one, or in a tar."""
-    if kind == "folder":
-        return folder
-    if kind == "nested folder":
-        shutil.copytree(folder, target / "a" / "b" / folder.name)
-        return target
-    target.mkdir()
-    inner = Path(shutil.make_archive(str(target.parent / "in"), "zip", folder))
-    if kind == "zip":
-        shutil.move(inner, target / "export.zip")
-    elif kind == "zip in a zip":
-        with zipfile.ZipFile(target / "all.zip", "w") as outer:
-            outer.write(inner, "2026/export.zip")
-    else:
-        with tarfile.open(target / "export.tgz", "w:gz") as packed:
-            packed.add(folder, "export")
-    return target
-
-
 def imported(store, path, *, mine, me=()):
     """What auto stores as own; kinds that refuse say so and are passed over."""
     said = []
@@ -94,7 +72,7 @@ PLACES = ["folder", "nested folder", "zip", "zip in a zip", "tar"]
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("service", SERVICES)
 def test_words_of_others_in_an_export_never_become_own(
-    store, tmp_path, service, place, mine
+    store, tmp_path, pack, service, place, mine
 ):
     """And what is not read of it is listed, each file once."""
     files = export(service)
