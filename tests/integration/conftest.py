@@ -8,6 +8,7 @@ from edge_app.config.settings import store_path
 from edge_app.transport.child_server import ChildServer
 from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.files import locate
+from models.running.machine import probe
 from models.running.settings import EngineSettings
 from personal_store import Store, import_source
 
@@ -23,6 +24,15 @@ def letters(home, tmp_path):
     path.write_text("\n".join(json.dumps({"text": text}) for text in texts))
     with Store.open(store_path()) as store:
         import_source(store, "jsonl", path)
+
+
+@pytest.fixture
+def same_kernels(monkeypatch):
+    """As the server's and the reference's."""
+    monkeypatch.setenv("SPECSTEER_EXTRA_BUFFERS", "off")
+    probe.cache_clear()
+    yield
+    probe.cache_clear()
 
 
 @pytest.fixture(scope="session")

@@ -16,8 +16,8 @@ from edge_app.privacy.ledger import read_ledger
 from edge_app.transport.child_server import ChildServer
 from models.files import locate
 from models.gguf_header import read_header
-from models.running.machine import probe
 
+pytestmark = pytest.mark.usefixtures("same_kernels")
 CLEAR = "--token-in-clear"
 LONG = (
     *("--method", "generalist", "--temperature", "10", "--top-p", "1"),
@@ -26,13 +26,6 @@ LONG = (
 """So hot that hardly any text ends by itself, and a round for each token."""
 
 
-@pytest.fixture(autouse=True)
-def same_kernels(monkeypatch):
-    """As the server's and the reference's."""
-    monkeypatch.setenv("SPECSTEER_EXTRA_BUFFERS", "off")
-    probe.cache_clear()
-    yield
-    probe.cache_clear()
 
 
 def run(*arguments, stdin=""):

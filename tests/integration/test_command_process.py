@@ -1,8 +1,6 @@
 """`specsteer` as a process of its own, as a shell runs it."""
 
-import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -11,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from models.running.machine import probe
 from tests.waiting import PATIENCE, wait_until
 
-CLEAR = "--token-in-clear"
+pytestmark = pytest.mark.usefixtures("same_kernels")
 LONG = (
     *("--method", "generalist", "--temperature", "10", "--top-p", "1"),
     *("--seed", "1"),
@@ -44,13 +41,6 @@ main()
 """The command, held after a word of the text or while its server loads."""
 
 
-@pytest.fixture(autouse=True)
-def same_kernels(monkeypatch):
-    """As the server's and the reference's."""
-    monkeypatch.setenv("SPECSTEER_EXTRA_BUFFERS", "off")
-    probe.cache_clear()
-    yield
-    probe.cache_clear()
 
 
 def specsteer(*arguments, program=("-m", "edge_app.cli"), **options):
@@ -118,34 +108,5 @@ def test_the_server_ends_with_the_command(deadly):
     wait_for_end_of(started)
 
 
-@pytest.mark.slow
-def test_a_reader_that_has_enough():
-    """`| head -c 5`: no traceback, no server left behind."""
-    with held("text", "write", *LONG, "--max-tokens", "900", "x") as (process, _):
-        started = children(process)
-        process.stdout.close()
-    process.wait(PATIENCE)
-    err = process.stderr.read()
-    process.stderr.close()
-    assert b"Traceback" not in err
-    assert process.returncode == 1
-    wait_for_end_of(started)
 
 
-@pytest.mark.slow
-def test_a_server_started_by_hand():
-    """`specsteer-cloud serve` and `specsteer write --server`, each a process; the token
-    lies in the state folder of both."""
-    serve = shutil.which("specsteer-cloud", path=str(Path(sys.executable).parent))
-    process = subprocess.Popen([serve, "serve", "--port", "0"], stdout=subprocess.PIPE)
-    try:
-        url = json.loads(process.stdout.readline())["url"]
-        written = specsteer("write", "x", "--server", url, CLEAR, "--max-tokens", "5")
-        out, err = written.communicate(timeout=PATIENCE)
-        assert written.returncode == 0, err
-        assert out
-        assert b"alone" not in err
-    finally:
-        process.terminate()
-        process.wait(PATIENCE)
-        process.stdout.close()

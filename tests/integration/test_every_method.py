@@ -11,19 +11,16 @@ from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier
 from edge_app.cli import cli
 from edge_app.config.settings import ledger_path
-from edge_app.decoding.events import Sent, Settled, SourcesFound
+from edge_app.decoding.events import Settled
 from edge_app.decoding.on_device import EdgeBaseVerifier
 from edge_app.privacy.ledger import read_ledger
-from edge_app.service.requests import ServiceConfig, WriteRequest
-from edge_app.service.service import WritingService
+from edge_app.service.requests import WriteRequest
 from edge_app.service.text_job import TextJob
 from edge_app.transport.client import CloudVerifier
 from models.engines.llama_cpp import LlamaContext
-from models.files import locate
 from models.prompts import Request
-from models.running.machine import probe
-from models.running.settings import EngineSettings
 
+pytestmark = pytest.mark.usefixtures("same_kernels")
 CLEAR = "--token-in-clear"
 ON_THE_SERVER = [
     name
@@ -35,13 +32,6 @@ OF_EACH_KIND = ("steering", "lossless", "generalist")
 """One that the server decides, one that the device decides, one without drafts."""
 
 
-@pytest.fixture(autouse=True)
-def same_kernels(monkeypatch):
-    """As the server's and the reference's."""
-    monkeypatch.setenv("SPECSTEER_EXTRA_BUFFERS", "off")
-    probe.cache_clear()
-    yield
-    probe.cache_clear()
 
 
 def run(*arguments):
@@ -164,48 +154,10 @@ def test_the_command_writes_with_every_method(method, server, letters):
     assert bool(body["sources"]) == (method not in without)
 
 
-def test_the_command_with_the_base_on_this_device(server):
-    """The same text at temperature 0."""
-    at = ("--server", server.url, "--token", server.token, CLEAR, "--json")
-    texts = [
-        json.loads(run(*at, "--base", base, *options, "Thank Ana.").stdout)["text"]
-        for base in ("cloud", "edge")
-        for options in [("--temperature", "0", "--max-tokens", "12")]
-    ]
-    assert texts[0] == texts[1]
 
 
-def test_the_automatic_threshold_from_the_command_line(server):
-    """As a word; and what is neither word nor number is wrong usage."""
-    at = ("--server", server.url, "--token", server.token, CLEAR, "--json")
-    result = run(*at, "--threshold", "auto", "--max-tokens", "6", "Thank Ana.")
-    assert json.loads(result.stdout)["settings"]["threshold"] == "auto"
-    assert run("--threshold", "many", "x").exit_code == 2
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("--method", "rejection", "--temperature", "0"), "needs a temperature above"),
-        (("--method", "costeer", "--offline"), "does nothing offline"),
-        (("--method", "generalist", "--offline"), "does nothing offline"),
-        (
-            *(("--method", "generalist_with_history", "--server", "http://a.example"),),
-            "gives your history to the large model",
-        ),
-        (
-            *(("--method", "generalist_with_history", "--server", "http://10.1.2.3"),),
-            "runs on this machine only, not at http://10.1.2.3",
-        ),
-    ],
-)
-def test_what_cannot_run_says_why(arguments, words):
-    """In one sentence, with status 1, before anything is sent."""
-    result = run(*arguments, "--sample", "x")
-    assert result.exit_code == 1
-    assert words in result.stderr
-    assert result.stdout == ""
-    assert not list(read_ledger(ledger_path()))
 
 
 def test_the_help_lists_the_methods():
@@ -215,26 +167,3 @@ def test_the_help_lists_the_methods():
         assert sum(line.strip().startswith(f"{name} ") for line in lines) == 1
 
 
-@pytest.mark.parametrize("method", ["generalist", "generalist_with_history"])
-def test_who_reads_the_history(method, server, tmp_path):
-    """The private prompt leaves with the one baseline that says so."""
-    service = WritingService(
-        ServiceConfig(
-            locate("specialist"),
-            locate("generalist"),
-            tmp_path / "store.db",
-            tmp_path / "ledger.jsonl",
-            server.url,
-            server.token,
-            EngineSettings(extra_buffers=False),
-            token_in_clear=True,
-        )
-    )
-    events = []
-    service.write(write_request(method), events.append, threading.Event())
-    opening = next(e for e in events if isinstance(e, Sent) and e.what == "open")
-    vocabulary = service._model.vocabulary
-    sent = b"".join(map(vocabulary.piece, json.loads(opening.payload)["prompt_ids"]))
-    assert (b"her pier" in sent) == (method == "generalist_with_history")
-    assert any(isinstance(event, SourcesFound) for event in events)
-    service.close()

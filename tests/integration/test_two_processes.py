@@ -1,16 +1,13 @@
 """The device and a server process, as a person runs them."""
 
 import threading
-from contextlib import closing
 
 import pytest
 
-from decoding_core.errors import CloudRefusedError
 from decoding_core.methods import build
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier
 from edge_app.decoding.events import (
-    Drafted,
     Notice,
     Settled,
 )
@@ -98,39 +95,6 @@ def test_the_socket_changes_no_token(service, in_process, method):
     assert ids_of(over_socket) == ids_of(events)
 
 
-def test_another_version_goes_on_in_the_session_of_the_first(
-    tmp_path, server, monkeypatch
-):
-    """Real models on both sides: the session stays, the device reads fewer than 32
-    tokens before its first draft, and each text is the one of a session of its own."""
-    read, before, evaluate = [], [], LlamaContext.evaluate
-
-    def counted(self, readings):
-        read.extend(len(reading.token_ids) for reading in readings)
-        return evaluate(self, readings)
-
-    monkeypatch.setattr(LlamaContext, "evaluate", counted)
-    texts, sessions = [], []
-    for seeds in ((1, 2), (2,)):
-        with closing(WritingService(service_config(tmp_path, server))) as service:
-            for seed in seeds:
-                read.clear()
-                before.clear()
-                events = []
-
-                def emit(event, events=events):
-                    events.append(event)
-                    if isinstance(event, Drafted):
-                        before.append(sum(read))
-
-                wanted = write_request(seed=seed, temperature=0.7)
-                service.write(wanted, emit, threading.Event())
-                texts.append(ids_of(events))
-                sessions.append(service._verifier._session_id)
-                if len(texts) == 2:
-                    assert before[0] < 32
-    assert sessions[0] == sessions[1] != sessions[2]
-    assert texts[1] == texts[2] != texts[0]
 
 
 def test_a_server_of_ours_that_died_is_not_waited_for(tmp_path):
@@ -154,26 +118,8 @@ def test_a_server_of_ours_that_died_is_not_waited_for(tmp_path):
     assert stop.waits == []
 
 
-def test_a_wrong_token_is_refused_with_a_sentence(tmp_path, server):
-    """It is no reason to write on alone."""
-    service = WritingService(service_config(tmp_path, server, "wrong"))
-    with pytest.raises(CloudRefusedError, match="refused the token"):
-        write(service, write_request())
-    service.close()
 
 
-def test_stop_waits_for_no_more_words_and_keeps_the_settled_text(service):
-    """At most the block in flight is added to it, of 800 tokens that were wanted."""
-    stop, events = threading.Event(), []
-
-    def emit(event):
-        events.append(event)
-        if ids_of(events) and not stop.is_set():
-            stop.set()
-
-    service.write(write_request(max_tokens=800, draft_length=2), emit, stop)
-    assert events[-1].reason == "stopped"
-    assert 0 < len(ids_of(events)) <= 6
 
 
 @pytest.mark.slow

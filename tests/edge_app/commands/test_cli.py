@@ -97,6 +97,11 @@ def sentence(result):
     return lines[0]
 
 
+REJECTION = ("--method", "rejection", "--temperature", "0")
+GENERALIST = ("--method", "generalist", "--no-history")
+BOTH = ("--method", "generalist_with_history", "--no-history", "--server")
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -113,6 +118,10 @@ def sentence(result):
         (["write", "x", "--strength", "-1"], "strength must lie"),
         (["write", "x", "--top-p", "0"], "top-p must lie"),
         (["write", "x", "--seed", "-1"], "seed must be"),
+        (["write", "x", *REJECTION], "needs a temperature above"),
+        (["write", "x", *GENERALIST, "--offline"], "does nothing offline"),
+        (["write", "x", *BOTH, "http://a.example"], "gives your history to the large"),
+        (["write", "x", *BOTH, "http://10.1.2.3"], "only, not at http://10.1.2.3"),
         (["import", "carrier_pigeon", "/"], "There is no importer"),
         (["import", "mbox", "/no/such"], "There is no file or folder"),
     ],

@@ -11,7 +11,6 @@ from personal_store import Store, import_source
 from personal_store.errors import StoreBusyError
 from personal_store.import_runs import importing_alone
 from personal_store.records import OWN
-from tests.waiting import at_once
 
 GREETING = re.compile(r"Hullo [^,\n]+,\n\n")
 
@@ -36,16 +35,6 @@ def test_there_is_enough_to_learn_from_in_one_voice(tmp_path):
     assert "weekend of the 14th" in last.text
 
 
-FILL = """
-import sys
-from pathlib import Path
-from edge_app.sample import make_ready
-from personal_store import Store
-print("ready", flush=True)
-sys.stdin.readline()
-with Store.open(Path(sys.argv[1])) as store:
-    print(make_ready(store), len(list(store.records())))
-"""
 
 
 @pytest.fixture(scope="module")
@@ -94,13 +83,6 @@ def test_waiting_for_a_store_has_an_end(tmp_path, monkeypatch):
         make_ready(store)
 
 
-def test_programs_that_start_together_fill_one_store(tmp_path, whole):
-    """Each finds it whole."""
-    said = at_once(FILL, *[[tmp_path / "sample.db"]] * 2)
-    assert len(set(said)) == 1
-    assert said[0].split()[-1] == str(len(whole))
-    with Store.open(tmp_path / "sample.db") as store:
-        assert kept(store) == whole
 
 
 def test_the_stored_letters_keep_her_name(tmp_path):
