@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, replace
@@ -24,8 +23,7 @@ from edge_app.commands import options
 from edge_app.commands.options import assume_yes, complete_models, confirmed
 from edge_app.commands.terminal import Progress, echo_json, note, stoppable
 from edge_app.config import settings as settings_file
-from edge_app.config.sealed import read_file
-from edge_app.config.settings import ledger_path, read_settings, store_path
+from edge_app.config.settings import PairedServer, ledger_path, read_settings
 from edge_app.privacy.ledger import Ledger
 from models.command_line import Command, Group
 from models.files import HubModel, KnownPair, cards, hub_models, known_pairs
@@ -560,25 +558,19 @@ def pair_command(link_or_code: str, server: str | None) -> None:
         f"paired with {paired.server} as '{one_line(paired.name)}' of "
         f"{one_line(paired.user)}"
     )
-    _warn_of_others(paired.server)
+    _warn_of_others(paired)
 
 
-def _warn_of_others(server: str) -> None:
+def _warn_of_others(paired: PairedServer) -> None:
     """Say which settings count before what pairing gave."""
-    path, variable = settings_file.settings_path(), settings_file.TOKEN_VARIABLE
-    if os.environ.get(variable):
-        note(f"{variable} is set, and counts before its token")
-    if not path.exists():
-        return
-    data = read_file(path, settings_file.SETTINGS, store_path())
-    settings = settings_file.check_settings(data.decode("utf-8", "replace"), path)
-    if settings.server and settings.server.rstrip("/") != server:
+    now, path = read_settings(), settings_file.settings_path()
+    if now.server != paired.server:
         note(
-            f"{path} has the line server = '{one_line(settings.server)}', which counts "
+            f"{path} has the line server = '{one_line(now.server)}', which counts "
             "before it: remove that line"
         )
-    elif settings.token:
-        note(f"{path} has a token, which counts before its own")
+    elif now.token != paired.token:
+        note(f"{settings_file.TOKEN_VARIABLE} or {path} has a token that counts first")
 
 
 @click.command("unpair", cls=Command)

@@ -18,10 +18,11 @@ from base.locks import lock
 from base.owner_only import exposure, shred
 from decoding_core.errors import DecodingError, InvalidSettingsError
 from decoding_core.foreign_text import one_line
+from edge_app.commands.options import assume_yes, confirmed
 from edge_app.commands.service_config import service_config
-from edge_app.commands.terminal import is_interactive, note
+from edge_app.commands.terminal import note
 from edge_app.config.settings import Settings, read_settings, store_path
-from models.command_line import Command, confirm
+from models.command_line import Command
 from models.folders import WRITER_VARIABLE, WRITERS, state_folder
 from personal_store import Store, keys
 from personal_store.errors import StoreError
@@ -216,7 +217,7 @@ def completion_command(shell: str) -> None:
 
 @click.command("purge", cls=Command)
 @click.option("--dry-run", is_flag=True, help="Only say what would be deleted.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@assume_yes
 def purge_command(dry_run: bool, yes: bool) -> None:
     """Delete everything of ours on this machine: letters, drafts, ledger, settings,
     models, and the store's key in the keyring.
@@ -251,7 +252,7 @@ def purge_command(dry_run: bool, yes: bool) -> None:
         click.echo("nothing was deleted")
         return
     check_free(folder)
-    if not (yes or _agreed()):
+    if not confirmed("Delete all of this for good?", yes=yes):
         raise click.exceptions.Exit(1)
     faults = [fault for path, _ in items if (fault := _delete(path))]
     for store in locked:
@@ -294,16 +295,6 @@ def check_free(folder: Path) -> None:
                 raise InvalidSettingsError(wrong) from error
             finally:
                 os.close(handle)
-
-
-def _agreed() -> bool:
-    if not is_interactive():
-        note("Nothing is deleted yet: add --yes to delete it.")
-        return False
-    agreed = confirm("Delete all of this for good?")
-    if not agreed:
-        note("Nothing is deleted.")
-    return agreed
 
 
 def _delete(path: Path) -> str:

@@ -134,7 +134,7 @@ def _serve_programs(chosen: dict[str, Any]) -> None:
         method = replace(method, method=chosen["method"])
     build(method)  # an unknown method is refused before any model is loaded
     # These take half a second to load, which --help does without.
-    from edge_app.endpoint.app import EndpointConfig, EndpointServer, create_endpoint
+    from edge_app.endpoint.app import EndpointServer, create_endpoint
     from edge_app.service.service import WritingService
 
     template = WriteRequest(
@@ -148,7 +148,6 @@ def _serve_programs(chosen: dict[str, Any]) -> None:
         guard=chosen["guard"] or settings.guard,
     )
     key = kept_key(key_path(), new=chosen["new_key"])
-    config = EndpointConfig(template, key, chosen["origins"])
 
     def listening(url: str) -> None:
         click.echo(json.dumps({"base_url": url, "api_key": key}))
@@ -158,7 +157,10 @@ def _serve_programs(chosen: dict[str, Any]) -> None:
         with stoppable() as stop:
             note("loading the models ...")
             service.prepare(offline=chosen["offline"], stop=stop)
-        endpoint = create_endpoint(service, config, lambda words: note(one_line(words)))
+        endpoint = create_endpoint(
+            *(service, template, key, chosen["origins"]),
+            say=lambda words: note(one_line(words)),
+        )
         EndpointServer(endpoint, chosen["port"], listening).listen()
 
 

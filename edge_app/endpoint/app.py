@@ -74,21 +74,12 @@ _PREFLIGHT = {
 Clients for pages send headers of their own besides, which are allowed as requested."""
 
 
-@dataclass(frozen=True, slots=True)
-class EndpointConfig:
-    """What a request leaves open."""
-
-    template: WriteRequest  # its method, length, history and so on
-    token: str
-    origins: frozenset[str] = frozenset()  # whose pages may ask from a browser
-
-
 def write_request(
-    body: ChatBody | CompletionBody, config: EndpointConfig
+    body: ChatBody | CompletionBody, template: WriteRequest
 ) -> WriteRequest:
-    """The text that a body asks for. The last message is the request, and the only one
-    that a server reads; all others are private notes. Raises InvalidSettingsError if no
-    request stands at its end."""
+    """The text that a body asks for; `template` says what it leaves open. The last
+    message is the request, and the only one that a server reads; all others are private
+    notes. Raises InvalidSettingsError if no request stands at its end."""
     words, notes = "", ""
     if isinstance(body, CompletionBody):
         words = body.words
@@ -103,7 +94,6 @@ def write_request(
         notes = "\n\n".join(f"{who}{text}" for who, text in said if text)
     if not words.strip():
         raise InvalidSettingsError("the request is empty; say what the text should say")
-    template = config.template
     task = body.model.removeprefix(NAME).removeprefix("-") or template.brief.task
     seed = None if body.seed is None else body.seed % _SEEDS
     asked = {"temperature": body.temperature, "top_p": body.top_p, "seed": seed}
@@ -222,9 +212,7 @@ class VoiceTexts:
 class OnlyPrograms:
     """ASGI middleware that refuses requests without the token, and foreign pages."""
 
-    def __init__(
-        self, app: ASGIApp, token: str, origins: frozenset[str] = frozenset()
-    ) -> None:
+    def __init__(self, app: ASGIApp, token: str, origins: frozenset[str]) -> None:
         self._app = app
         self._token = token.encode()
         self._origins = origins
@@ -280,9 +268,15 @@ class OnlyPrograms:
 
 
 def create_endpoint(
-    service: WritingService, config: EndpointConfig, say: Callable[[str], None]
+    service: WritingService,
+    template: WriteRequest,
+    token: str,
+    origins: frozenset[str],
+    say: Callable[[str], None],
 ) -> Starlette:
-    """The application, with its texts in `state`; `say` shows the person a sentence."""
+    """The application, with its texts in `state`. `template` says what a request leaves
+    open, `origins` whose pages may ask from a browser; `say` shows the person a
+    sentence."""
     started = int(time.time())
     texts = VoiceTexts(service, say)
 
@@ -309,7 +303,7 @@ def create_endpoint(
             return _error(400, str(error), "invalid_request", error.field)
         if body.model not in MODELS:
             return _unknown_model()
-        text = VoiceText(write_request(body, config), openai.StopFinder(body.stops))
+        text = VoiceText(write_request(body, template), openai.StopFinder(body.stops))
         return openai.TextResponse(
             body,
             int(time.time()),
@@ -344,9 +338,7 @@ def create_endpoint(
                 methods=["POST"],
             ),
         ],
-        middleware=[
-            Middleware(OnlyPrograms, token=config.token, origins=config.origins)
-        ],
+        middleware=[Middleware(OnlyPrograms, token=token, origins=origins)],
         exception_handlers={
             **dict.fromkeys((DecodingError, StoreError, OSError), failed),
             HTTPException: refused,

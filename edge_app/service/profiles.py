@@ -40,19 +40,12 @@ ASKED = Request(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """What the specialist wrote, and from which texts."""
-
-    text: str
-    read: tuple[int, ...]  # record ids of those that fitted into its prompt
-
-
 class NoProfileError(Exception):
     """A profile would have to be written, and may not."""
 
 
-Summarise = Callable[[Sequence[Passage]], Summary]
+Summarise = Callable[[Sequence[Passage]], tuple[str, tuple[int, ...]]]
+"""Writes a profile; returns it with the record ids of the texts that it read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +100,7 @@ class Profiler:
         self._specialist = specialist
         self._kept = kept
         self._notice = notice
-        self._last: tuple[tuple[str, ...], Summary] | None = None
+        self._last: tuple[tuple[str, ...], str, tuple[int, ...]] | None = None
 
     def __call__(self, texts: Searchable, excluded: Collection[int]) -> str:
         """The profile of these texts; empty if there are no texts."""
@@ -132,10 +125,10 @@ class Profiler:
         newest = texts.recent(limit=TEXTS, excluded=excluded)
         key = tuple(passage.text for passage in newest)
         if self._last is None or self._last[0] != key:
-            self._last = key, self._summarise(newest)
-        summary, now = self._last[1], datetime.now(UTC).isoformat(timespec="seconds")
-        count = len(texts.kinds())
-        profile = Profile(summary.text, summary.read, count, self._specialist, now)
+            self._last = key, *self._summarise(newest)
+        _, text, read = self._last
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        profile = Profile(text, read, len(texts.kinds()), self._specialist, now)
         if self._kept is not None and not excluded:
             keep_profile(self._kept, profile)
         return profile
@@ -144,7 +137,7 @@ class Profiler:
 def summariser(model: Model, context: TextSlots, stop: threading.Event) -> Summarise:
     """Writes summaries with a specialist, greedily; raises StoppedError."""
 
-    def summarise(passages: Sequence[Passage]) -> Summary:
+    def summarise(passages: Sequence[Passage]) -> tuple[str, tuple[int, ...]]:
         settings = MethodSettings(method="specialist", temperature=0.0)
         request = WriteRequest(
             ASKED, settings=settings, max_tokens=TOKENS, offline=True
@@ -160,6 +153,6 @@ def summariser(model: Model, context: TextSlots, stop: threading.Event) -> Summa
         job = TextJob(model, context, request, build(settings), add, stop)
         if job.run(OfflineVerifier(), passages) == "stopped":
             raise StoppedError("stopped while the profile was being written")
-        return Summary("".join(words).strip(), tuple(read))
+        return "".join(words).strip(), tuple(read)
 
     return summarise

@@ -258,8 +258,6 @@ class RecordedService(WritingService):
     pace: Callable[[Event], None] = by_the_clock  # called before each event; may wait
     server: str = "own server"
     requests: list[WriteRequest] = field(default_factory=list)
-    hold: bool = False  # after the last event, wait for `stop`
-    played_all: bool = False
     closed: bool = False
 
     def prepare(self, **_: Any) -> str:
@@ -276,9 +274,6 @@ class RecordedService(WritingService):
                 emit(events.Finished("stopped", events.Statistics()))
                 return
             emit(event)
-        self.played_all = True
-        if self.hold:
-            stop.wait()
 
     def search(self, query: str, limit: int = 20) -> list[events.Source]:
         """Sources in the recordings that hold `query`."""

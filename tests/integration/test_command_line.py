@@ -26,8 +26,6 @@ LONG = (
 """So hot that hardly any text ends by itself, and a round for each token."""
 
 
-
-
 def run(*arguments, stdin=""):
     return CliRunner().invoke(
         cli,

@@ -41,8 +41,6 @@ main()
 """The command, held after a word of the text or while its server loads."""
 
 
-
-
 def specsteer(*arguments, program=("-m", "edge_app.cli"), **options):
     """The real command, in a process group as a shell would put it."""
     return subprocess.Popen(
@@ -106,7 +104,3 @@ def test_the_server_ends_with_the_command(deadly):
         process.wait(PATIENCE)
     process.communicate(timeout=PATIENCE)
     wait_for_end_of(started)
-
-
-
-

@@ -32,8 +32,6 @@ OF_EACH_KIND = ("steering", "lossless", "generalist")
 """One that the server decides, one that the device decides, one without drafts."""
 
 
-
-
 def run(*arguments):
     return CliRunner().invoke(
         cli, ["write", *arguments], input="", prog_name="specsteer"
@@ -154,16 +152,8 @@ def test_the_command_writes_with_every_method(method, server, letters):
     assert bool(body["sources"]) == (method not in without)
 
 
-
-
-
-
-
-
 def test_the_help_lists_the_methods():
     """One line each."""
     lines = run("--help-all").stdout.splitlines()
     for name in available():
         assert sum(line.strip().startswith(f"{name} ") for line in lines) == 1
-
-

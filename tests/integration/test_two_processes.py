@@ -95,8 +95,6 @@ def test_the_socket_changes_no_token(service, in_process, method):
     assert ids_of(over_socket) == ids_of(events)
 
 
-
-
 def test_a_server_of_ours_that_died_is_not_waited_for(tmp_path):
     """Nobody starts it again before the next text."""
     service, events, stop = (
@@ -116,10 +114,6 @@ def test_a_server_of_ours_that_died_is_not_waited_for(tmp_path):
     origins = [t.origin for e in events if isinstance(e, Settled) for t in e.tokens]
     assert origins[0] != "local" == origins[-1]
     assert stop.waits == []
-
-
-
-
 
 
 @pytest.mark.slow

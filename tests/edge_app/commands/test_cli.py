@@ -56,6 +56,12 @@ def test_closed_streams_are_no_traceback():
     assert (done.stdout, done.stderr, done.returncode) == (b"", b"", 0)
 
 
+NOT_AGREED = (
+    "Error: Delete all of this for good? There is no terminal to ask in: --yes does "
+    "it.\n"
+)
+
+
 @pytest.mark.parametrize(
     ("command", "stderr", "status"),
     [
@@ -65,7 +71,7 @@ def test_closed_streams_are_no_traceback():
         # What was not agreed to is said by the status alone.
         (
             "touch $SPECSTEER_HOME/ledger.jsonl; specsteer purge < /dev/null",
-            "Nothing is deleted yet: add --yes to delete it.\n",
+            NOT_AGREED,
             1,
         ),
     ],

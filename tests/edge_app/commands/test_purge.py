@@ -42,7 +42,7 @@ def test_it_says_what_there_is_and_deletes_nothing_unasked(full):
         assert "notes.txt" not in done.output
         assert left(full) == before
     assert done.exit_code == 1
-    assert "add --yes" in done.output
+    assert "--yes does it" in done.output
 
 
 def test_all_of_ours_goes_and_nothing_else(full, tmp_path):

@@ -38,8 +38,6 @@ def ledger():
             ledger.add(event)
 
 
-
-
 def test_sent_counts_every_request(run, ledger):
     """One line each, what came back left out; JSON has all that the ledger keeps."""
     result = run("sent")

@@ -67,7 +67,7 @@ def serving(service, *origins):
         listening.set()
 
     app = writing.create_endpoint(
-        service, writing.EndpointConfig(TEMPLATE, KEY, frozenset(origins)), told.append
+        service, TEMPLATE, KEY, frozenset(origins), told.append
     )
     server = writing.EndpointServer(app, 0, at)
     thread = threading.Thread(target=server.listen)
@@ -160,8 +160,7 @@ def test_what_is_no_request():
     ):
         body = {"model": "specsteer", "messages": messages(last)}
         with pytest.raises(InvalidSettingsError, match=sentence):
-            config = writing.EndpointConfig(TEMPLATE, KEY)
-            writing.write_request(ChatBody.model_validate(body), config)
+            writing.write_request(ChatBody.model_validate(body), TEMPLATE)
 
 
 @pytest.mark.parametrize(
@@ -316,6 +315,6 @@ def test_a_server_that_is_stopped_ends_its_text(service):
 
 def test_a_port_that_is_taken_is_one_sentence(service, url):
     port = int(url.rsplit(":", 1)[1].split("/")[0])
-    app = writing.create_endpoint(service, writing.EndpointConfig(TEMPLATE, KEY), print)
+    app = writing.create_endpoint(service, TEMPLATE, KEY, frozenset(), print)
     with pytest.raises(InvalidSettingsError, match=f"port {port} of this machine"):
         writing.EndpointServer(app, port, print).listen()

@@ -35,8 +35,6 @@ def test_there_is_enough_to_learn_from_in_one_voice(tmp_path):
     assert "weekend of the 14th" in last.text
 
 
-
-
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     """What a store holds that one program filled, alone."""
@@ -81,8 +79,6 @@ def test_waiting_for_a_store_has_an_end(tmp_path, monkeypatch):
     busy = pytest.raises(StoreBusyError, match="is running since")
     with Store.open(tmp_path / "sample.db") as store, importing_alone(store.path), busy:
         make_ready(store)
-
-
 
 
 def test_the_stored_letters_keep_her_name(tmp_path):
