@@ -100,12 +100,7 @@ def test_every_alt_key_of_the_app_comes_from_a_terminal():
     assert {key for key in bound if key.startswith("alt+")} <= sent
 
 
-ESC, ENTER, DELETE = "\x1b", "\r", "\x1b[3~"
-
-
-def alt(letter: str) -> str:
-    """What Alt makes of a letter."""
-    return ESC + letter
+ESC, DELETE = "\x1b", "\x1b[3~"
 
 
 def test_typing_is_taken_wherever_the_cursor_is_and_dialogs_show_their_keys(start):

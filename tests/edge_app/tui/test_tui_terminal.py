@@ -34,9 +34,7 @@ from edge_app.tui.screens.save import SaveDialog
 from edge_app.tui.writing import Writing
 from tests.waiting import PATIENCE
 
-ESC, ENTER, DELETE = b"\x1b", b"\r", b"\x1b[3~"
-DOWN, SHIFT_LEFT = b"\x1b[B", b"\x1b[1;2D"
-F2, F3, F7 = b"\x1bOQ", b"\x1bOR", b"\x1b[18~"
+ESC, ENTER, SHIFT_LEFT, F3 = b"\x1b", b"\r", b"\x1b[1;2D", b"\x1bOR"
 
 
 def draft(terminal: Terminal) -> None:

@@ -57,9 +57,13 @@ from edge_app.tui.draft import Begun
 from edge_app.tui.journal import JournalFolder
 from edge_app.tui.letters import date, reason, subject
 from edge_app.tui.meters import Traffic
-from edge_app.tui.screens import cards as cards_text
-from edge_app.tui.screens import cards as title_line
-from edge_app.tui.screens.cards import sent_card, strip_line
+from edge_app.tui.screens.cards import (
+    numbers_card,
+    sent_card,
+    server,
+    sources_card,
+    strip_line,
+)
 from edge_app.tui.screens.numbers import rows
 from edge_app.tui.screens.page import next_step, starting
 from edge_app.tui.screens.sent import said_by, stand_ins_of
@@ -359,10 +363,10 @@ def test_what_a_thread_adds_while_it_is_applied_is_drawn():
 
 def cards(writing) -> dict[str, str]:
     said = {
-        "sources_card": cards_text.sources_card(writing, 35),
-        "sent_card": cards_text.sent_card(writing, 35),
-        "numbers_card": cards_text.numbers_card(writing),
-        "strip_line": cards_text.strip_line(writing),
+        "sources_card": sources_card(writing, 35),
+        "sent_card": sent_card(writing, 35),
+        "numbers_card": numbers_card(writing),
+        "strip_line": strip_line(writing),
     }
     return {name: text.plain for name, text in said.items()}
 
@@ -425,7 +429,7 @@ def test_the_dot_tells_of_a_dead_server():
     with writing_at(fake) as writing:
 
         def dot() -> str:
-            return title_line.server(writing).plain
+            return server(writing).plain
 
         settle(writing, lambda: writing.ready)
         assert dot().startswith("● own server")

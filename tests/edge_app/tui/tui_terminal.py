@@ -137,7 +137,6 @@ class Terminal:
     ) -> None:
         self.screen = Screen(*size)
         self.output = b""
-        self.last_typed = ""
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         self._near, far = pty.openpty()
         ioctl(far, termios.TIOCSWINSZ, struct.pack("4H", size[1], size[0], 0, 0))
@@ -167,10 +166,6 @@ class Terminal:
     def send(self, keys: bytes | str) -> None:
         """What a terminal sends for keys."""
         os.write(self._near, keys.encode() if isinstance(keys, str) else keys)
-
-    def paste(self, text: str) -> None:
-        """What a terminal sends for a paste."""
-        self.send(f"\x1b[200~{text}\x1b[201~")
 
     def click(self, text: str) -> None:
         """A click in the middle of a text on the screen."""
