@@ -1,6 +1,8 @@
 """Words of a text, to search for and to compare."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from personal_store.text.tokens import normalised, tokens
 
@@ -25,3 +27,9 @@ def test_words_are_compared_whatever_their_case_and_marks():
     assert normalised("  Straße, ＯＫ!\tfi_x ") == "strasse ok fi_x"
     many = "".join(f"{chr(code)}ß" for code in range(0x2190, 0x21F0))
     assert normalised(many) == " ".join(["ss"] * 96)
+
+
+@given(st.text(st.characters(max_codepoint=127)))
+def test_ascii_is_read_as_any_other_text(text):
+    assert [*tokens(text), "é"] == tokens(f"{text} é")
+    assert f"{normalised(text)} é".strip() == normalised(f"{text} é")
