@@ -111,14 +111,13 @@ from textual.widgets import Input, Static
 from hostile_world import HostileDesk
 from edge_app.tui.app import SpecSteerApp
 from edge_app.tui.journal import JournalFolder
-from edge_app.tui.screens import cards as title_line
 from models.folders import state_folder
 from models.prompts import Request
 from edge_app.config.settings import settings_path
 from tests.hostile import BLANK, CLIPBOARD, HOSTILE, MARK
 from tests.waiting import until_true
 
-folder, fault = Path(sys.argv[1]), sys.argv[2:]
+folder = Path(sys.argv[1])
 app = SpecSteerApp(
     HostileDesk(),
     save_folder=folder,
@@ -154,9 +153,6 @@ async def steps(pilot):
     await until(lambda: app.writing.ready)
     await pilot.press("ctrl+j")
     await until(lambda: not app.writing.service_busy and app.page.editor.editing)
-    if fault:
-        title_line.title = lambda *_: {}[HOSTILE]
-        app.page.refresh_all()
     await pilot.press("f2", "down", "x")
     await paste("#search", f"{MARK}{BLANK}{CLIPBOARD}[/x]")
     await pilot.press("enter")
@@ -208,13 +204,3 @@ def test_the_app_in_a_terminal(names):
     shown = re.sub(r"\x1b\]52;c;[^\x07]*\x07", "", shown)
     assert dangers_in_terminal(shown) == []
     assert shown.count(MARK) > 50
-
-
-@pytest.mark.slow
-def test_a_fault_of_the_app(names):
-    """What Textual then prints quotes what the app holds, and is plain text."""
-    shown, status = python(APP, names["folder"], "fault")
-    assert status == 1
-    assert "KeyError" in shown
-    assert dangers_in_terminal(shown) == []
-    assert "\x1b[" not in shown[shown.rindex("\x1b[?1049l") + 100 :]

@@ -60,8 +60,6 @@ RIGHT = {
         {"role": "assistant", "content": "Hello", "refusal": None},
     ),
     "one string to stop at": chat(stop="zzzz"),
-    "several": chat(stop=["zzzz", "\U0001f600"]),
-    "none": chat(stop=[]),
     "a pair of surrogates": said({"role": "user", "content": "\U0001f600"}),
     "calls without words": said({"role": "user", "content": "Find Ben"}, CALLED, FOUND),
     "calls of before tools": said(
@@ -70,20 +68,11 @@ RIGHT = {
     ),
     "calls with words": said({**CALLED, "content": "I look"}, FOUND),
     "usage": chat(stream=True, stream_options={"include_usage": True, "more": 1}),
-    "usage that is null": chat(stream=True, stream_options={"include_usage": None}),
     "more than there is room for": chat(max_tokens=100_000, stop=[" ", "e", "a", "\n"]),
-    "far more": chat(max_tokens=1 << 70, stop=[" ", "e", "a", "\n"]),
 }
 HALF = "\ud83d"
 WRONG = {
     "half in a turn": said({"role": "user", "content": f"a{HALF}"}),
-    "half in a part": said(
-        {"role": "user", "content": [{"type": "text", "text": HALF}]}
-    ),
-    "half in a kind of part": said({"role": "user", "content": [{"type": HALF}]}),
-    "half in a stop": chat(stop=[HALF]),
-    "half in a model": chat(model=HALF),
-    "half in a role": said({"role": HALF, "content": "a"}),
     "half in a name": chat(**{HALF: 1}),
     "half in a field that is not looked at": chat(user=f"\ude00{HALF}"),
     "half in a call": said({**CALLED, "tool_calls": [{HALF: HALF}]}),
@@ -91,21 +80,14 @@ WRONG = {
     "no UTF-8": chat(user="XX").replace(b"XX", b"\xff\xfe"),
     "UTF-16": chat().decode().encode("utf-16"),
     "no words and no calls": said({"role": "assistant", "content": None}),
-    "no words and an empty list of calls": said({**CALLED, "tool_calls": []}),
     "no words of the user": said({**CALLED, "role": "user"}),
-    "no content": said({"role": "user"}),
     "a picture": said({"role": "user", "content": [{"type": "image_url"}]}),
     "no parts": said({"role": "user", "content": []}),
-    "tools": chat(tools=[{"type": "function"}]),
-    "two texts": chat(n=2),
     "a text for a number": chat(max_tokens="3"),
     "a truth for a number": chat(temperature=True),
-    "a number for a truth": chat(stream=1),
     "no number": chat(temperature=7).replace(b"7", b"NaN"),
     "a number without end": chat(seed=7).replace(b"7", b"9" * 5000),
     "brackets without end": b"[" * 100_000,
-    "a list": b"[]",
-    "nothing": b"",
 }
 
 

@@ -15,23 +15,6 @@ FEW = (
 
 
 @pytest.mark.slow
-def test_the_sample_letters(run, tmp_path):
-    """Two tables, two sentences, all figures in a file; nothing is set."""
-    file = tmp_path / "tuned.json"
-    result = run("lab", "tune", "--sample", "--queries", 4, *FEW, "--json", file)
-    assert result.exit_code == 0, result.stderr
-    for word in ("strength", "threshold", "1 now", "0.5 now", "kept"):
-        assert word in result.stdout
-    assert "\x1b" not in result.stdout
-    body = json.loads(file.read_text())
-    assert [p["value"] for p in body["strength"]["points"]] == [0.5, 1.0, 2.0]
-    kept = [point["kept"]["value"] for point in body["threshold"]["points"]]
-    assert [p["value"] for p in body["threshold"]["points"]] == [0.5, 0.1]
-    assert kept == sorted(kept)
-    assert not settings_path().exists()
-
-
-@pytest.mark.slow
 def test_a_choice_is_written_when_asked_for(run, tmp_path, monkeypatch):
     """And only then; other settings stay. Which it is, another test holds."""
     path = tmp_path / "notes.jsonl"
@@ -53,8 +36,15 @@ def test_a_choice_is_written_when_asked_for(run, tmp_path, monkeypatch):
     monkeypatch.setattr(figures, "tune", choose)
     assert run("lab", "tune", *FEW).exit_code == 0
     assert settings_path().read_text() == before
-    result = run("lab", "tune", *FEW, "--write")
+    file = tmp_path / "tuned.json"
+    result = run("lab", "tune", *FEW, "--write", "--json", file)
     assert result.exit_code == 0, result.stderr
+    for word in ("strength", "threshold", "1 now", "0.5 now", "kept"):
+        assert word in result.stdout
+    assert "\x1b" not in result.stdout
+    body = json.loads(file.read_text())
+    assert [p["value"] for p in body["strength"]["points"]] == [0.5, 1.0, 2.0]
+    assert [p["value"] for p in body["threshold"]["points"]] == [0.5, 0.1]
     assert settings_path().read_text() == "[method]\nstrength = 2.0  # beta\n"
     assert "strength = 2" in result.stderr
 

@@ -225,14 +225,11 @@ def test_what_no_browser_sends_is_no_origin(origin):
 
 
 def test_bodies_that_are_none(url, service):
+    """A body of wrong values, a model that is not there, and a body without end."""
     headers = {"Authorization": f"Bearer {KEY}"}
     other = b'{"model": "gpt", "messages": [{"role": "user", "content": "x"}]}'
-    bodies = {b"{": 400, b"[]": 400, b"\xff": 400, b'{"model": "specsteer"}': 400}
-    for content, status in {
-        **bodies,
-        other: 404,
-        b" " * (writing.BODY_BYTES + 1): 413,
-    }.items():
+    large = b" " * (writing.BODY_BYTES + 1)
+    for content, status in ((b"{", 400), (other, 404), (large, 413)):
         path = url + "/chat/completions"
         answer = ask("POST", path, headers=headers, content=content)
         assert answer.status_code == status

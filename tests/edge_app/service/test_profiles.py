@@ -2,7 +2,6 @@
 
 import stat
 import threading
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -103,21 +102,6 @@ def context():
     yield context
     context.close()
     model.close()
-
-
-@pytest.mark.slow
-def test_the_specialist_writes_the_same_again_and_not_too_long(context, monkeypatch):
-    """Greedily; the texts that did not fit into its prompt are not among those read."""
-    monkeypatch.setattr(profiles, "TOKENS", 40)
-    write = profiles.summariser(context.model, context, threading.Event())
-    texts = [passage(number) for number in range(1, 13)]
-    first, read = write(texts)
-    assert write(texts) == (first, read)
-    assert first == first.strip() != ""
-    assert len(context.model.vocabulary.tokenize(first)) <= 40 + 8
-    assert read == tuple(range(1, 13))
-    long = [replace(one, text=f"{one.text} tea" * 60) for one in texts]
-    assert 0 < len(write(long)[1]) < 12
 
 
 def test_a_stop_is_raised(context):
