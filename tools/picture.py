@@ -9,14 +9,29 @@ import asyncio
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from threading import Event as Stop
 
 import click
 
 from decoding_core.foreign_text import gate_output
-from edge_app.decoding.events import Event
+from edge_app.decoding.events import Emit, Event
+from edge_app.service.requests import WriteRequest
 from edge_app.service.tape import RecordedService, events_of, read_tape
 from edge_app.tui.app import SpecSteerApp
 from models.prompts import Request
+
+
+class Player(RecordedService):
+    """Plays a recording at once, and is still writing if that is cut."""
+
+    cut = played = False
+
+    def write(self, request: WriteRequest, emit: Emit, stop: Stop) -> None:
+        """Play the recording."""
+        super().write(request, emit, stop)
+        self.played = True
+        if self.cut:
+            stop.wait()
 
 
 async def picture(
@@ -30,13 +45,13 @@ async def picture(
 ) -> str:
     """The page after `last` events of `recording` and then `keys`, as
     SVG; `samples` says that it was written from the sample letters."""
-    events = recording[:last]
-    service = RecordedService([events], pace=lambda _: None, hold=last is not None)
+    service = Player([recording[:last]], pace=lambda _: None)
+    service.cut = last is not None
     app = SpecSteerApp(service, save_folder=Path(), first_request=request)
     app.writing.samples = samples
     async with app.run_test(size=size) as pilot:
         await pilot.press("ctrl+j")
-        while not service.played_all or not app.writing.background.idle:
+        while not service.played or not app.writing.background.idle:
             await pilot.pause(0.02)
         await pilot.press(*keys)
         app.page.refresh_all()
