@@ -213,8 +213,7 @@ def show_command(name: str, as_json: bool) -> None:
 def remove_command(name: str, yes: bool) -> None:
     """Delete an adapter, or an unfinished training."""
     adapter = _there(name)
-    if not confirmed(f"Delete the adapter '{adapter.name}'?", yes=yes):
-        return
+    confirmed(f"Delete the adapter '{adapter.name}'?", yes=yes)
     adapter.remove()
     note(f"the adapter '{adapter.name}' is deleted")
     if read_settings().lora == adapter.name:

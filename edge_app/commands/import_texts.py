@@ -174,8 +174,8 @@ def _import_everything(
     click.echo(f"In {path}:")
     lines: Iterable[str] = import_plan.plan(discovery)
     if discovery.found and not agreed:  # who is asked has to know whose it is
-        seen = import_plan.planned(discovery, asked.me, store.identities())
-        lines = filter(None, (*seen.lines, seen.problem))
+        seen, problem = import_plan.planned(discovery, asked.me, store.identities())
+        lines = filter(None, (*seen, problem))
     for line in lines:
         click.echo(f"  {one_line(line)}")
     if not discovery.found:

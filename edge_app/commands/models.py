@@ -181,9 +181,8 @@ def pull(names: tuple[str, ...], yes: bool) -> None:
             address += f" (the catalogue says: {known.licence})"
         note(f"licence: {licence}{address}")
         before = finding.read_note(folder)
-        agreed = before and before.licence == offer.licence
-        if not agreed and not confirmed("Agree to it and pull?", yes=yes):
-            raise click.exceptions.Exit(1)
+        agreed = before is not None and before.licence == offer.licence
+        confirmed("Agree to it and pull?", yes=yes or agreed)
         with Progress(f"pulling {name}", in_bytes=True) as progress:
             path = pulling.pull(offer, progress.show)
         kept = finding.read_note(folder)
@@ -248,8 +247,7 @@ def remove(name: str, yes: bool) -> None:
     settings = read_settings()
     if str(path) in (settings.specialist, settings.generalist):
         note("settings.toml names it: 'specsteer models use' names others")
-    if not confirmed(f"Remove {path}?", yes=yes):
-        raise click.exceptions.Exit(1)
+    confirmed(f"Remove {path}?", yes=yes)
     click.echo(f"removed {path}: {gigabytes(finding.remove_pulled(path))} are free")
 
 

@@ -209,11 +209,13 @@ def agreed(store: Store, ids: Sequence[int], what: str, *, yes: bool) -> bool:
     return yes or confirm(f"{texts}: {what}?")
 
 
-def confirmed(question: str, *, yes: bool) -> bool:
-    """Ask, unless `yes`; raises StoreError if there is no terminal to ask in."""
+def confirmed(question: str, *, yes: bool) -> None:
+    """Ask, unless `yes`; a no ends the command with status 1. Raises StoreError without
+    a terminal to ask in."""
     if not (yes or sys.stdin.isatty()):
         raise StoreError(f"{question} There is no terminal to ask in: --yes does it.")
-    return yes or confirm(question)
+    if not (yes or confirm(question)):
+        raise click.exceptions.Exit(1)
 
 
 def outline(line: Outline) -> str:

@@ -252,8 +252,7 @@ def purge_command(dry_run: bool, yes: bool) -> None:
         click.echo("nothing was deleted")
         return
     check_free(folder)
-    if not confirmed("Delete all of this for good?", yes=yes):
-        raise click.exceptions.Exit(1)
+    confirmed("Delete all of this for good?", yes=yes)
     faults = [fault for path, _ in items if (fault := _delete(path))]
     for store in locked:
         keys.forget_in_keyring(store)

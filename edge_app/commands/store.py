@@ -130,8 +130,7 @@ def restore(other: Path | None, yes: bool) -> None:
     chosen = other or copies.backup_path(path)
     if not chosen.exists():
         raise StoreError(f"There is no backup {chosen}.")
-    if not confirmed(f"Replace the store by {chosen}?", yes=yes):
-        return
+    confirmed(f"Replace the store by {chosen}?", yes=yes)
     try:
         store = Store.open(path)
     except StoreError as error:
@@ -259,13 +258,13 @@ def decrypt(yes: bool) -> None:
     Store.open(store_path()).close()
     if not copies.is_encrypted(store_path()):
         raise StoreError(f"The store {store_path()} is plain: it is not encrypted.")
-    if confirmed("Store your texts unencrypted?", yes=yes):
-        _convert_drafts("")
-        key = keys.known(store_path())
-        copies.decrypt(store_path())
-        put_under(key, None)
-        keys.forget_in_keyring(store_path())
-        note("the store is not encrypted any more")
+    confirmed("Store your texts unencrypted?", yes=yes)
+    _convert_drafts("")
+    key = keys.known(store_path())
+    copies.decrypt(store_path())
+    put_under(key, None)
+    keys.forget_in_keyring(store_path())
+    note("the store is not encrypted any more")
 
 
 def _convert_drafts(key: str) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -29,12 +27,9 @@ _WHOSE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What an import would read, and whom it would take for the owner."""
-
-    lines: tuple[str, ...]
-    problem: str = ""  # why nothing can be read; empty if something can
+Plan = tuple[tuple[str, ...], str]
+"""Lines about what an import would read, and whom it would take for the owner; and why
+nothing can be read, empty if something can."""
 
 
 def look(
@@ -47,7 +42,7 @@ def look(
     discovery = discover(path)
     if not discovery.found:
         problem = f"nothing in {path} says by itself what it is: choose its kind"
-        return Plan(tuple(plan(discovery)), problem)
+        return tuple(plan(discovery)), problem
     return planned(discovery, me, known)
 
 
@@ -75,8 +70,8 @@ def planned(
             problems.append(str(error))
     lines = (*_kinds(discovery), *dict.fromkeys(owners), *unread(discovery))
     if len(problems) < len(discovery.found):
-        return Plan((*lines, *problems))
-    return Plan(lines, problems[0])
+        return (*lines, *problems), ""
+    return lines, problems[0]
 
 
 def plan(discovery: Discovery) -> Iterator[str]:
@@ -136,6 +131,10 @@ def import_noted(
         found = (discovery or discover(asked.path, mine=asked.mine)).found
         total, before = sum(one.size for one in found), 0
         reports, notes = list[ImportReport](), list[str]()
+
+        def read(done: int, _: int) -> None:
+            advance(before + done, total)
+
         for one in found:
             outcome: ImportReport | SourceError
             try:
@@ -143,7 +142,7 @@ def import_noted(
                     store,
                     one.kind,
                     one.sources,
-                    progress=partial(_advance, advance, before, total),
+                    progress=read,
                     **options,
                 )
                 reports.append(outcome)
@@ -161,12 +160,6 @@ def import_noted(
         report = joined(reports)
         report.notes += notes
         return report
-
-
-def _advance(
-    progress: ProgressCallback, before: int, total: int, done: int, _: int
-) -> None:
-    progress(before + done, total)
 
 
 def joined(reports: list[ImportReport]) -> ImportReport:

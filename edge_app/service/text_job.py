@@ -195,9 +195,9 @@ class SpanEnd:
     def hear(self, event: Event) -> None:
         """Pass an event on, without what is settled behind the end."""
         match event:
-            case events.Settled(tokens) if self._instead_of:
+            case events.Settled(tokens):
                 self._emit(events.Settled(self._kept(tokens)))
-            case events.Settled() | events.Drafted() if self.reached:
+            case events.Drafted() if self.reached:
                 pass
             case _:
                 self._emit(event)

@@ -131,7 +131,7 @@ class ImportDrawer(Drawer):
         identities = self.writing.identities
         self.writing.background.run(
             lambda: look(*asked, identities),
-            lambda found: self._found(asked, found.lines, found.problem),
+            lambda found: self._found(asked, *found),
             lambda problem: self._found(asked, (), problem),
             waits=False,
         )

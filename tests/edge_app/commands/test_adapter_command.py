@@ -1,9 +1,6 @@
 """`specsteer lab adapter`, and what else knows of adapters: writing, forgetting."""
 
 import json
-import re
-import subprocess
-import sys
 import threading
 from random import Random
 
@@ -18,10 +15,8 @@ from edge_app.service import service as service_module
 from edge_app.service.requests import WriteRequest
 from edge_app.service.service import WritingService
 from models.engines.llama_cpp import LlamaModel
-from models.gguf_header import read_layout
 from models.prompts import Request
 from tests.loras import about, random_lora
-from tests.waiting import ROOT, wait_until
 
 ALONE = ("write", "-v", "--offline", "--max-tokens", "8", "--seed", "1", "--to", "Ana")
 LETTERS = (
@@ -229,44 +224,3 @@ def test_an_adapter_learns_from_ones_own_texts(run, own_texts, monkeypatch):
     few = "--queries", "6", "--strength", "1"
     evaluated = run("lab", "evaluate", "--lora", "mine", *few)
     assert "the adapter mine was trained on 4 of these 6 texts" in evaluated.stderr
-
-
-@pytest.mark.slow
-def test_a_killed_training_goes_on_and_gives_the_same(run, own_texts, home):
-    """SIGKILL in the middle; no text lies in what is kept meanwhile. Other settings do
-    not go on with it."""
-    import torch
-
-    program = (
-        "import edge_app.adapters.training as t; t._SAVED_EVERY = 0.0\n"
-        "from edge_app.cli import main; main()"
-    )
-    words = [*TRAIN, "--passes", "3"]
-    null, path = subprocess.DEVNULL, named("mine").checkpoint
-    command = [sys.executable, "-c", program, *words]
-    child = subprocess.Popen(command, cwd=ROOT, stderr=null, stdout=null)
-
-    def steps():
-        assert child.poll() is None
-        there = path.exists()
-        return torch.load(path, weights_only=True)["step"] if there else 0
-
-    try:
-        wait_until(lambda: steps() >= 3)
-    finally:
-        child.kill()
-        child.wait()
-    assert not named("mine").usable
-    kept = b"".join(one.read_bytes() for one in named("mine").folder.iterdir())
-    assert b"mustard" not in kept
-    assert "is not finished" in run(*ALONE, "--lora", "mine", "x").stderr
-    other = run(*words, "--rank", "4")
-    assert (other.exit_code, "--fresh begins anew" in other.stderr) == (1, True)
-    done = run(*words)
-    assert done.exit_code == 0, done.stderr
-    assert re.search(r"goes on after step \d+ of 6", done.stderr)
-    assert run(*words, "--name", "whole").exit_code == 0
-    resumed, whole = (named(name).weights for name in ("mine", "whole"))
-    start = min(t.offset for t in read_layout(whole).tensors.values())
-    length = whole.stat().st_size - start
-    assert resumed.read_bytes()[-length:] == whole.read_bytes()[-length:]
