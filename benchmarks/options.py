@@ -44,6 +44,30 @@ NEW_FILE = _NewFile(dir_okay=False)
 """A file that is written at the end."""
 
 
+class Listed(click.ParamType[Any]):
+    """Items with commas, each once, as a tuple; `all` stands for every choice."""
+
+    name = "list"
+
+    def __init__(self, item: click.ParamType[Any], *, auto: bool = False) -> None:
+        """`item` reads what stands between commas, but the word `auto` if allowed."""
+        self._item, self._auto = item, auto
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[Any, ...]:
+        """The items; raises BadParameter for one that is invalid."""
+        if value == "all" and isinstance(self._item, click.Choice):
+            return tuple(self._item.choices)
+        words = dict.fromkeys(word.strip() for word in value.split(","))
+        return tuple(
+            word
+            if self._auto and word == "auto"
+            else self._item.convert(word, param, ctx)
+            for word in words
+        )
+
+
 def option(
     flag: str, kind: Any, default: Any, said: str, name: str = "", **more: Any
 ) -> Decorator:

@@ -17,15 +17,14 @@ from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from statistics import fmean, median
+from typing import Any
 
 import numpy as np
 
 from benchmarks.speed.serving import Address
-from benchmarks.speed.traced import SlotEngine
 from cloud_api.engine.models import Models
 from decoding_core.messages import OpenSession
 from decoding_core.methods import build
-from decoding_core.protocols import BatchEngine
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import read_text
 from edge_app.decoding.events import (
@@ -88,7 +87,7 @@ class Clock:
 class Device:
     """The small half of a pair, with the prompts."""
 
-    engine: BatchEngine
+    model: Any
     prompts: Prompts
     end_ids: Collection[int] = ()
 
@@ -103,12 +102,12 @@ class Device:
         """
         method = build(settings)
         prompts = as_read(self.prompts, method)
-        self.engine.rollback(0, 0)
-        clock, engine = Clock(), SlotEngine(self.engine)
+        clock, engine = Clock(), self.model.sequence()
+        engine.rollback(0)
         emitter = EventEmitter(clock.hear, lambda _: b"")
         cloud = CloudVerifier(address.url, address.token, clock.hear)
         request = OpenSession(
-            prompts.public_ids, (), self.engine.vocabulary_id, settings.terms()
+            prompts.public_ids, (), engine.vocabulary_id, settings.terms()
         )
         try:
             session = VerifierSession(
@@ -159,19 +158,20 @@ class Unloaded:
 
 
 def unloaded(
-    device: BatchEngine, server: Models, private: int, public: int, times: int
+    device: Any, server: Models, private: int, public: int, times: int
 ) -> Unloaded:
     """Time each engine after its prompt, each figure the median of `times`."""
     (draft,) = timed(device, private, (1,), times).values()
-    both = (timed(one, public, BLOCKS, times) for one in server.opened())
-    return Unloaded(draft, *both)
+    return Unloaded(
+        draft, *(timed(one, public, BLOCKS, times) for one in server.opened())
+    )
 
 
 def timed(
-    model: BatchEngine, prompt: int, blocks: Sequence[int], times: int
+    model: Any, prompt: int, blocks: Sequence[int], times: int
 ) -> dict[int, float]:
     """Seconds of passes after a prompt, by their number of tokens."""
-    engine = SlotEngine(model)
+    engine = model.sequence()
     engine.evaluate([300 + i % 64 for i in range(prompt)])
     found = {}
     for size in blocks:
@@ -195,7 +195,6 @@ class Cell:
     """Of the trace; None if the models decide, or if nothing is drafted."""
     method: str
     window: str = ""
-    draft_length: str = ""
     drafting: bool = True
     uses_base: bool = True
     trip: float = 0.0
@@ -204,7 +203,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A method at a round trip, over all of its texts."""
+    """A text of a method at a round trip."""
 
     cell: Cell
     tokens: int
@@ -233,29 +232,23 @@ class Row:
         return 1.0 / self.tokens_per_second / self.limit
 
 
-def row_of(cell: Cell, texts: Sequence[Clock], times: Unloaded, reads: bool) -> Row:
-    """The figures of some texts of one cell; `reads` says whether the specialist takes
+def row_of(cell: Cell, text: Clock, times: Unloaded, reads: bool) -> Row:
+    """The figures of the text of a cell; `reads` says whether the specialist takes
     part."""
-    seconds = sum(text.ended - text.first for text in texts)
-    count = sum(len(text.tokens) for text in texts)
-    accepted, refused, drafted = (
-        sum(getattr(text, name) for text in texts)
-        for name in ("accepted", "refused", "drafted")
-    )
-    lengths = [size for text in texts for size in text.lengths]
+    count, verdicts = len(text.tokens), text.accepted + text.refused
     verify = fmean(
-        times.verify(max(1, size), with_base=cell.uses_base) for size in lengths
+        times.verify(max(1, size), with_base=cell.uses_base) for size in text.lengths
     )
-    kept = accepted / (accepted + refused) if accepted + refused else 0.0
+    kept = text.accepted / verdicts if verdicts else 0.0
     return Row(
         cell,
         count,
-        (count - sum(text.before for text in texts)) / seconds,
-        count / len(lengths),
+        (count - text.before) / (text.ended - text.first),
+        count / len(text.lengths),
         kept if cell.drafting else None,
-        sum(text.in_vain for text in texts) / drafted if drafted else None,
-        sum(text.bytes for text in texts) / count,
-        fmean(text.first - text.began for text in texts),
+        text.in_vain / text.drafted if text.drafted else None,
+        text.bytes / count,
+        text.first - text.began,
         (times.draft if reads else 0.0) + (1.0 - kept) * (verify + cell.trip),
     )
 
@@ -274,26 +267,18 @@ def compared(rows: Sequence[Row]) -> list[Row]:
     }
     found = []
     for row in rows:
-        others = (
-            alone.get(row.cell.engines),
-            costeer.get((row.cell.engines, row.cell.trip)),
-        )
-        one, other = (row.tokens_per_second / o if o else None for o in others)
-        found.append(replace(row, over_generalist=one, over_costeer=other))
+        rate, cell = row.tokens_per_second, row.cell
+        one, other = alone.get(cell.engines), costeer.get((cell.engines, cell.trip))
+        over = rate / one if one else None, rate / other if other else None
+        found.append(replace(row, over_generalist=over[0], over_costeer=over[1]))
     return found
 
 
 def table(rows: Sequence[Row]) -> list[list[str]]:
     """One line for each row, under one line of names."""
-    heads = ["engines", "a", "method", "window", "draft", "trip ms", "tok/s", "x gen."]
-    heads += [
-        "x CoSteer",
-        "tok/round",
-        "kept",
-        "in vain",
-        "B/tok",
-        "first ms",
-        "/limit",
+    heads = [
+        *("engines", "a", "method", "window", "draft", "trip ms", "tok/s", "x gen."),
+        *("x CoSteer", "tok/round", "kept", "in vain", "B/tok", "first ms", "/limit"),
     ]
     lines = [heads]
     for row in rows:
@@ -304,7 +289,7 @@ def table(rows: Sequence[Row]) -> list[list[str]]:
         lines.append(
             [
                 *(cell.engines, acceptance, cell.method, cell.window),
-                *(cell.draft_length, f"{1000 * cell.trip:.0f}"),
+                *("auto" if cell.drafting else "", f"{1000 * cell.trip:.0f}"),
                 f"{row.tokens_per_second:.1f}",
                 *("" if one is None else f"{one:.2f}" for one in ratios),
                 *("" if one is None else f"{one:.0%}" for one in shares),

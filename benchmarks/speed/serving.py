@@ -9,6 +9,7 @@ sooner than a whole round trip after its connect.
 from __future__ import annotations
 
 import json
+import pickle
 import queue
 import secrets
 import socket
@@ -18,24 +19,22 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from base import python_child
 from benchmarks.speed.traced import Pace, PacedBatch, Role, Trace, TraceLogits
 from cloud_api.engine.models import ModelOptions, Models
 from cloud_api.engine.thread import load_models
 from decoding_core.errors import CloudBusyError, CloudUnreachableError
-from decoding_core.protocols import BatchEngine
 from edge_app.transport.client import Connection
+from models.files import locate
 from models.running.settings import EngineSettings
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
-
-Kind = Literal["embedded", "paced"]
 
 _POLL_SECONDS = 0.02
 
@@ -50,96 +49,81 @@ class Paces:
 
 
 @dataclass(frozen=True, slots=True)
-class PairOrder:
-    """Which engines to build, on the device and on the server."""
+class Paced:
+    """A pair that waits, and whose trace takes the place of logits."""
 
-    kind: Kind
-    specialist: str = ""
-    """A file, of the base too; empty if the pair is paced."""
-    generalist: str = ""
-    threads: int = 1
-    """Of the specialist."""
-    server_threads: int = 1
-    """Of each model of the server."""
-    context: int = 4096
+    trace: Trace
+    paces: Paces
+    context: int
     """Tokens a text."""
-    vocabulary_size: int = 0
-    private_length: int = 0
-    """Tokens of the specialist's prompt, where a trace takes the place of logits."""
-    public_length: int = 0
+    private_length: int
+    """Tokens of the specialist's prompt."""
+    public_length: int
+    vocabulary_size: int = 151_936
+    files: tuple[Path, ...] = ()
+
+    def device(self) -> Any:
+        """The specialist."""
+        return self._model("specialist", self.paces.specialist, self.private_length)
+
+    def server(self, slots: int = 1) -> Models:
+        """Generalist and base."""
+        length = self.public_length
+        return Models(
+            self._model("generalist", self.paces.generalist, length, slots),
+            self._model("base", self.paces.base, length, slots),
+        )
+
+    def _model(self, role: Role, pace: Pace, length: int, slots: int = 1) -> PacedBatch:
+        size = self.vocabulary_size
+        logits = TraceLogits(self.trace, role, length, size)
+        return PacedBatch(role, pace, logits, size, slots, self.context)
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """The embedded pair, each model on one thread."""
+
+    context: int
+    """Tokens a text."""
     trace: Trace | None = None
-    """None: the logits are the models' own."""
-    paces: Paces | None = None
 
     @property
-    def files(self) -> tuple[str, ...]:
-        """The models' files."""
-        return tuple(file for file in (self.specialist, self.generalist) if file)
+    def files(self) -> tuple[Path, ...]:
+        """The models' files: the specialist's, which is the base's too, and the
+        generalist's."""
+        return locate("specialist"), locate("generalist")
 
-    def device(self) -> BatchEngine:
+    def device(self) -> Any:
         """The specialist."""
-        if self.paces is not None:
-            return self._paced("specialist", self.paces.specialist)
         from models.running.loading import load_model
 
-        model = load_model(Path(self.specialist), EngineSettings(threads=self.threads))
+        model = load_model(self.files[0], _ENGINE)
         return model.open(1, self.context, owns_model=True)
 
     def server(self, slots: int = 1) -> Models:
         """Generalist and base."""
-        if self.paces is not None:
-            return Models(
-                self._paced("generalist", self.paces.generalist, slots),
-                self._paced("base", self.paces.base, slots),
-            )
-        return load_models(
-            ModelOptions(
-                Path(self.generalist),
-                Path(self.specialist),
-                slots,
-                self.context,
-                EngineSettings(threads=self.server_threads),
-            )
-        )
+        small, large = self.files
+        return load_models(ModelOptions(large, small, slots, self.context, _ENGINE))
 
-    def to_json(self) -> str:
-        """All of it in one line."""
-        return json.dumps(asdict(self))
 
-    @classmethod
-    def from_json(cls, line: str) -> PairOrder:
-        """The order that `to_json` gave."""
-        body: dict[str, Any] = json.loads(line)
-        if body["trace"]:
-            body["trace"] = Trace(**body["trace"])
-        if body["paces"]:
-            paces = {role: Pace(**pace) for role, pace in body["paces"].items()}
-            body["paces"] = Paces(**paces)
-        return cls(**body)
-
-    def _logits(self, role: Role) -> TraceLogits:
-        assert self.trace is not None
-        private = role == "specialist"
-        length = self.private_length if private else self.public_length
-        return TraceLogits(self.trace, role, length, self.vocabulary_size)
-
-    def _paced(self, role: Role, pace: Pace, slots: int = 1) -> PacedBatch:
-        logits, size = self._logits(role), self.vocabulary_size
-        return PacedBatch(role, pace, logits, size, slots, self.context)
+_ENGINE = EngineSettings(threads=1)
+Engines = Paced | Embedded
+"""Which engines to build, on the device and on the server."""
 
 
 def serve() -> None:
-    """Run the server of the order that stands, with its token, in the first line of
+    """Run the server whose token and pickled `Engines` stand in the first line of
     standard input, until that ends. Says its address in one line of JSON."""
     # FastAPI costs half a second that the device's process does not pay.
     from cloud_api.auth import OneToken
     from cloud_api.run import create_app, listen
     from cloud_api.settings import ServerSettings
 
-    token, line = sys.stdin.readline().rstrip("\n").split(" ", 1)
-    order, listener = PairOrder.from_json(line), listen("127.0.0.1", 0)
-    app = create_app(ServerSettings(), partial(order.server, 4), OneToken(token))
-    serve_until_stdin_ends(app, listener)
+    token, packed = sys.stdin.readline().split()
+    engines: Engines = pickle.loads(bytes.fromhex(packed))
+    app = create_app(ServerSettings(), partial(engines.server, 4), OneToken(token))
+    serve_until_stdin_ends(app, listen("127.0.0.1", 0))
 
 
 def serve_until_stdin_ends(app: FastAPI, listener: socket.socket) -> None:
@@ -157,7 +141,7 @@ def serve_until_stdin_ends(app: FastAPI, listener: socket.socket) -> None:
         sys.stdin.read()
         server.should_exit = True
 
-    threading.Thread(target=end_with_stdin, daemon=True).start()
+    _start(end_with_stdin)
     server.run(sockets=[listener])
     if app.state.engine.failure:
         sys.exit(app.state.engine.failure)
@@ -170,26 +154,17 @@ class Address:
     url: str
     token: str
 
-    @property
-    def port(self) -> int:
-        """Of loopback."""
-        return int(self.url.rsplit(":", 1)[1])
-
-    def through(self, port: int) -> Address:
-        """The same server behind a relay on another port."""
-        return Address(f"http://127.0.0.1:{port}", self.token)
-
 
 @contextmanager
-def serving(order: PairOrder) -> Iterator[Address]:
+def serving(engines: Engines) -> Iterator[Address]:
     """A server process with the large half of a pair, ready to verify.
 
     Raises:
         CloudUnreachableError: it ended before it was ready.
     """
     token = secrets.token_urlsafe(24)
-    entry = f"{__name__}:serve"
-    with child_process(entry, f"{token} {order.to_json()}") as (child, line):
+    order = f"{token} {pickle.dumps(engines).hex()}"
+    with child_process(f"{__name__}:serve", order) as (child, line):
         address = Address(json.loads(line)["url"], token)
         connection = Connection(address.url, token, lambda _: None)
         while True:
@@ -287,7 +262,7 @@ class Relay:
         self._trip = round_trip
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.port: int = self._listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
+        _start(self._accept)
 
     def close(self) -> None:
         """Take no more connections; those that are there go on."""
@@ -298,16 +273,13 @@ class Relay:
         with suppress(OSError):  # closed
             while True:
                 near, _ = self._listener.accept()
-                arguments = near, time.perf_counter()
-                threading.Thread(
-                    target=self._connect, args=arguments, daemon=True
-                ).start()
+                _start(self._connect, near, time.perf_counter())
 
     def _connect(self, near: socket.socket, accepted: float) -> None:
         half = self._trip / 2.0
         up = Delayed(half, accepted + self._trip)
         down = Delayed(half, 0.0)
-        self._thread(_read, near, up)
+        _start(_read, near, up)
         time.sleep(max(0.0, accepted + half - time.perf_counter()))
         try:
             far = socket.create_connection(("127.0.0.1", self._target))
@@ -318,19 +290,20 @@ class Relay:
         for one in (near, far):
             one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         passing = [
-            self._thread(_read, far, down),
-            self._thread(_write, up, far),
-            self._thread(_write, down, near),
+            _start(_read, far, down),
+            _start(_write, up, far),
+            _start(_write, down, near),
         ]
         for thread in passing:
             thread.join()
         near.close()
         far.close()
 
-    def _thread(self, target: Callable[..., None], *args: object) -> threading.Thread:
-        thread = threading.Thread(target=target, args=args, daemon=True)
-        thread.start()
-        return thread
+
+def _start(target: Callable[..., None], *arguments: object) -> threading.Thread:
+    thread = threading.Thread(target=target, args=arguments, daemon=True)
+    thread.start()
+    return thread
 
 
 def _read(source: socket.socket, way: Delayed) -> None:
@@ -369,6 +342,7 @@ def relayed(address: Address, round_trip: float) -> Iterator[Address]:
     if not round_trip:
         yield address
         return
-    order = json.dumps([address.port, round_trip])
+    host, _, port = address.url.rpartition(":")
+    order = json.dumps([int(port), round_trip])
     with child_process(f"{__name__}:relay", order) as (_, line):
-        yield address.through(int(line))
+        yield Address(f"{host}:{line.strip()}", address.token)

@@ -25,12 +25,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from random import Random
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 
-from decoding_core.protocols import BatchEngine, Reading
+from decoding_core.protocols import Reading
 from decoding_core.sampling import Floats
+from models.running.interface import SlotEngine, TextSlots
 
 Role = Literal["specialist", "generalist", "base"]
 
@@ -148,6 +149,18 @@ class PacedBatch:
         self._logits = logits
         self._positions = [0] * slots
 
+    def sequence(self, slot: int = 0) -> SlotEngine:
+        """One slot as an `Engine`."""
+        return SlotEngine(cast(TextSlots, self), slot)
+
+    def position(self, slot: int) -> int:
+        """How many tokens a slot has read."""
+        return self._positions[slot]
+
+    def tokens(self, slot: int) -> list[int]:
+        """As many tokens as a slot has read; which they were makes no difference."""
+        return [0] * self._positions[slot]
+
     def rollback(self, slot: int, position: int) -> None:
         """Forget everything in a slot after its first `position` tokens."""
         self._positions[slot] = position
@@ -169,38 +182,3 @@ class PacedBatch:
 
     def close(self) -> None:
         """Nothing is held."""
-
-
-class SlotEngine:
-    """One slot of a model as an `Engine`."""
-
-    def __init__(self, batch: BatchEngine, slot: int = 0) -> None:
-        self._batch = batch
-        self._slot = slot
-        self.tokens: list[int] = []
-        """What it has read."""
-
-    @property
-    def position(self) -> int:
-        """How many tokens it has read."""
-        return len(self.tokens)
-
-    @property
-    def vocabulary_id(self) -> str:
-        """Hash of the model's token list."""
-        return self._batch.vocabulary_id
-
-    def evaluate(self, token_ids: Sequence[int], rows: int = 1) -> Floats:
-        """Read `token_ids` (T,); logits (rows, V) after each of the last `rows`."""
-        (logits,) = self._batch.evaluate([Reading(self._slot, token_ids, rows)])
-        self.tokens += token_ids
-        return logits
-
-    def rollback(self, position: int) -> None:
-        """Forget everything after the first `position` tokens."""
-        self._batch.rollback(self._slot, position)
-        del self.tokens[position:]
-
-    def close(self) -> None:
-        """Free the model."""
-        self._batch.close()

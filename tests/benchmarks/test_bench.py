@@ -67,7 +67,6 @@ WRONG = [
             ("--trips", "-1"),
             ("--acceptance", "1.5"),
             ("--windows", "5"),
-            ("--draft-lengths", "0"),
             ("--tokens", "0"),
             ("--json", GONE),
         )

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.speed.serving import Paces, PairOrder
-from benchmarks.speed.traced import Pace, PacedBatch, SlotEngine, Trace, TraceLogits
+from benchmarks.speed.serving import Paced, Paces
+from benchmarks.speed.traced import Pace, PacedBatch, Trace, TraceLogits
 from decoding_core.messages import OpenSession
 from decoding_core.methods import build
 from decoding_core.protocols import Reading
@@ -18,26 +18,18 @@ from tests.fakes import opened_session
 
 PUBLIC, PRIVATE = 5, 9
 NONE = Pace(0.0)
-ORDER = PairOrder(
-    "paced",
-    context=512,
-    vocabulary_size=2048,
-    private_length=PRIVATE,
-    public_length=PUBLIC,
-    trace=Trace(0.75, 0),
-    paces=Paces(NONE, NONE, NONE),
-)
+ENGINES = Paced(Trace(0.75, 0), Paces(NONE, NONE, NONE), 512, PRIVATE, PUBLIC, 2048)
 METHODS = (
     *("generalist", "speculative", "costeer", "lightcosteer", "steering"),
     *("lossless", "coupled"),
 )
 
 
-def write(order, settings, tokens=60):
+def write(engines, settings, tokens=60):
     """A text of the real loop, with all engines in this process."""
-    models = order.server()
-    verifier = EngineVerifier(SlotEngine(models.generalist), SlotEngine(models.base))
-    device = SlotEngine(order.device())
+    models = engines.server()
+    verifier = EngineVerifier(models.generalist.sequence(), models.base.sequence())
+    device = engines.device().sequence()
     request = OpenSession(
         tuple(range(PUBLIC)), (), device.vocabulary_id, settings.terms()
     )
@@ -54,8 +46,6 @@ def write(order, settings, tokens=60):
         max_tokens=tokens,
     )
     text = [token for block in loop.blocks() for token in block.token_ids]
-    for model in (*models.each(), device):
-        model.close()
     return text, tally.statistics()
 
 
@@ -67,7 +57,9 @@ def write(order, settings, tokens=60):
 def test_every_method_writes_the_text_of_the_trace(method, acceptance):
     """By its own rule, at temperature 0."""
     trace = Trace(acceptance, 0)
-    text, statistics = write(replace(ORDER, trace=trace), MethodSettings(method=method))
+    text, statistics = write(
+        replace(ENGINES, trace=trace), MethodSettings(method=method)
+    )
     assert text == trace.text(60)
     if statistics.drafted:
         assert statistics.recovered == trace.digits(60).count("0")
@@ -94,10 +86,10 @@ def test_a_pace_is_that_of_a_pass():
 
 def test_slots_know_their_own_positions():
     """Rows are those of the place in each text, in whatever order it was read."""
-    logits = TraceLogits(ORDER.trace, "specialist", 3, 2048)
+    logits = TraceLogits(ENGINES.trace, "specialist", 3, 2048)
     paced = PacedBatch("p", NONE, logits, 2048, 2, 99)
     one, other = paced.evaluate([Reading(1, [1] * 4, 2), Reading(0, [1] * 2)])
-    drafted = ORDER.trace.drafted
+    drafted = ENGINES.trace.drafted
     assert one.argmax(axis=1).tolist() == [drafted(0), drafted(1)]
     assert other[0, drafted(0)] < 10  # within the prompt
     paced.rollback(1, 3)

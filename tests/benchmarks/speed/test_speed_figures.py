@@ -15,13 +15,13 @@ from benchmarks.speed.one_text import (
     timed,
     unloaded,
 )
-from benchmarks.speed.serving import Paces, PairOrder
+from benchmarks.speed.serving import Paced, Paces
 from benchmarks.speed.traced import Pace, Trace
 from decoding_core.messages import TokenBlock
 from edge_app.decoding.events import Drafted, EventEmitter, Received, Sent, Verified
 
 TIMES = Unloaded(0.01, {1: 0.1, 9: 0.18}, {1: 0.02, 9: 0.02})
-STEERING = Cell("paced", 0.9, "steering", "1", "8", trip=0.05)
+STEERING = Cell("paced", 0.9, "steering", "1", trip=0.05)
 
 
 def a_text():
@@ -41,8 +41,8 @@ def a_text():
 
 def test_figures_of_a_text():
     """Rates begin with the first token; a verdict on a token is one that was read."""
-    row = row_of(STEERING, [a_text(), a_text()], TIMES, reads=True)
-    assert (row.tokens, row.tokens_a_round, row.first) == (14, 3.5, 1.0)
+    row = row_of(STEERING, a_text(), TIMES, reads=True)
+    assert (row.tokens, row.tokens_a_round, row.first) == (7, 3.5, 1.0)
     assert row.tokens_per_second == pytest.approx(5 / 4)
     assert row.kept == pytest.approx(6 / 7)
     assert row.in_vain == pytest.approx(1 / 8)
@@ -56,10 +56,10 @@ def test_who_drafts_nothing_has_no_share_of_drafts():
     """Its limit is a pass and a trip, and the specialist's step if it takes part."""
     text = replace(a_text(), accepted=0, refused=0, drafted=0, lengths=[0] * 7)
     cell = replace(STEERING, drafting=False, uses_base=False)
-    row = row_of(cell, [text], TIMES, reads=False)
+    row = row_of(cell, text, TIMES, reads=False)
     assert (row.kept, row.in_vain, row.tokens_a_round) == (None, None, 1.0)
     assert row.limit == pytest.approx(0.1 + 0.05)
-    assert row_of(cell, [text], TIMES, reads=True).limit == pytest.approx(0.16)
+    assert row_of(cell, text, TIMES, reads=True).limit == pytest.approx(0.16)
 
 
 def test_the_clock_counts_what_the_loop_says():
@@ -80,15 +80,10 @@ def test_the_clock_counts_what_the_loop_says():
 
 def test_an_engine_is_timed_alone():
     """A paced one takes its pace, and is left as it was."""
-    order = PairOrder(
-        "paced",
-        context=64,
-        vocabulary_size=2048,
-        trace=Trace(0.5, 0),
-        paces=Paces(Pace(0.002), Pace(0.004), Pace(0.0)),
-    )
-    server = order.server()
-    found = unloaded(order.device(), server, 5, 5, times=2)
+    paces = Paces(Pace(0.002), Pace(0.004), Pace(0.0))
+    engines = Paced(Trace(0.5, 0), paces, 64, 5, 5, 2048)
+    server = engines.server()
+    found = unloaded(engines.device(), server, 5, 5, times=2)
     assert found.draft >= 0.002
     assert min(found.generalist.values()) >= 0.004
     assert found.verify(3, with_base=True) > found.verify(3, with_base=False)
