@@ -1,57 +1,43 @@
-"""Both models in this process, writing as a device and a server together would."""
+"""Both models in this process, writing as a device and a server together would, and
+what was written once, which is kept."""
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections.abc import Callable
-from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
+from benchmarks.cache import Body, Cache, code_id, key_of, sha256_of, versions
+from decoding_core.errors import StoppedError
 from decoding_core.messages import OpenSession
 from decoding_core.methods import build
 from decoding_core.protocols import Verifier
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier, role_of
+from edge_app.commands.service_config import service_config
+from edge_app.commands.terminal import STOPPED, note, stoppable
+from edge_app.config.settings import read_settings
 from edge_app.decoding.events import (
     Emit,
-    Event,
     EventEmitter,
     FinishReason,
-    Settled,
     Statistics,
     Tally,
-    emit_to,
 )
 from edge_app.decoding.loop import DecodeLoop
 from edge_app.decoding.on_device import verifier_of
 from edge_app.decoding.session import Patience, VerifierSession
-from edge_app.evaluation.cases import found_for
+from edge_app.evaluation import pair as evaluation
 from edge_app.evaluation.pair import Readers
 from edge_app.retrieval.context import PromptBuilder, Prompts
-from edge_app.service.profiles import Summarise, summariser
 from edge_app.service.text_job import as_read
-from models.running.interface import Model
-from models.running.loading import load_model
+from models.folders import state_folder
 from models.running.settings import EngineSettings
-from models.synthetic_writers.examples import Example, unseen_writers
-
-CONTEXT = 2048
-
-
-def prompts_of(model: Model, example: Example, max_tokens: int) -> Prompts:
-    """Both prompts of a request, the history as it was found, best first."""
-    builder = PromptBuilder(model.vocabulary.tokenize, model.chat_template, CONTEXT)
-    return builder.build(
-        example.request, found_for(example), example.background, max_tokens
-    )
-
-
-def emails_asked_for(count: int, seed: int) -> list[Example]:
-    """Requests for emails by synthetic writers, to somebody the request names."""
-    made = (e for e in unseen_writers(3 * count, seed, "email") if e.request.recipient)
-    return [example for _, example in zip(range(count), made, strict=False)]
-
 
 Connect = Callable[[Emit], Verifier]
 """Makes the verifier of a method that asks the generalist, given a listener."""
@@ -67,44 +53,30 @@ class Written:
     token_ids: tuple[int, ...]
 
 
-class Pair:
+class Pair(evaluation.Pair):
     """Writes the same request with any method."""
 
     def __init__(
         self,
         specialist: Path,
         generalist: Path,
-        threads: int,
-        *,
-        context: int = CONTEXT,
+        settings: EngineSettings,
         stop: threading.Event | None = None,
-        settings: EngineSettings | None = None,
     ) -> None:
-        """Load the models, each with room for `context` tokens, or as many as it can
-        read; `stop` aborts a text; `settings` are taken but for their threads. Raises
-        ModelError when one cannot be used."""
-        settings = replace(settings or EngineSettings(), threads=threads)
-        self._stop = stop or threading.Event()
-        with ExitStack() as opened:
-            self.small = opened.enter_context(closing(load_model(specialist, settings)))
-            large = opened.enter_context(closing(load_model(generalist, settings)))
-            self.context_length = min(
-                context, self.small.context_length, large.context_length
-            )
-            sequences = []
-            for model in (self.small, self.small, large):
-                room = model.open(1, self.context_length)
-                room.stop = self._stop
-                sequences.append(opened.enter_context(closing(room)).sequence())
-            self._private, self._base, self._large = sequences
-            self._opened = opened.pop_all()
+        """Load the models; `stop` aborts a text. Raises ModelError when one cannot be
+        used."""
+        super().__init__(specialist, generalist, settings, stop)
+        self.small, self.context = self._small, self._context
+        self.specialist, self.base = self._specialist, self._base
+        self.generalist, self.end = self._generalist, self._end
 
-    def write(
-        self, example: Example, settings: MethodSettings, max_tokens: int
-    ) -> Written:
-        """What a method writes for a request."""
-        prompts = prompts_of(self.small, example, max_tokens)
-        return self.write_from(prompts, settings, max_tokens)
+    def builder(self) -> PromptBuilder:
+        """Builds prompts that both models have room for."""
+        engines = (self.specialist, self.generalist)
+        length = min(engine.slots.context_length for engine in engines)
+        return PromptBuilder(
+            self.small.vocabulary.tokenize, self.small.chat_template, length
+        )
 
     def write_from(
         self,
@@ -123,18 +95,12 @@ class Pair:
         method = build(settings)
         prompts = as_read(prompts, method)
         tally, vocabulary = Tally(), self.small.vocabulary
-        token_ids: list[int] = []
-
-        def record(event: Event) -> None:
-            if isinstance(event, Settled):
-                token_ids.extend(token.id for token in event.tokens)
-
-        emitter = EventEmitter(emit_to(tally.add, record), vocabulary.piece)
+        emitter = EventEmitter(tally.add, vocabulary.piece)
         terms = settings.terms()
         verifier = verifier_of(
             role_of(terms, method),
             lambda: connect(tally.add) if connect else self.verifier(),
-            lambda: self._base,
+            lambda: self.base,
         )
         try:
             request = OpenSession(
@@ -148,11 +114,11 @@ class Pair:
                 patience=patience,
             )
             session.open()
-            self._private.rollback(0)
+            self.specialist.rollback(0)
             loop = DecodeLoop(
                 settings,
                 method,
-                self._private,
+                self.specialist,
                 prompts.private_ids,
                 session,
                 emitter,
@@ -165,21 +131,94 @@ class Pair:
                 pass
         finally:
             verifier.close()
-        return Written(emitter.text(), tally.statistics(), loop.ended, tuple(token_ids))
+        token_ids = tuple(token.id for token in emitter.tokens)
+        return Written(emitter.text(), tally.statistics(), loop.ended, token_ids)
 
     def verifier(self) -> Verifier:
         """A verifier in this process, with generalist and base."""
-        return EngineVerifier(self._large, self._base)
+        return EngineVerifier(self.generalist, self.base)
 
     def readers(self, prompts: Prompts) -> Readers:
         """The three models, to read a true text after its prompts."""
         ids = prompts.public_ids, prompts.private_ids
-        return Readers(self._base, self._private, self._large, *ids)
+        return Readers(self.base, self.specialist, self.generalist, *ids)
 
-    def summariser(self) -> Summarise:
-        """Writes profiles with the specialist, as the app does."""
-        return summariser(self.small, self._private.slots, self._stop)
 
-    def close(self) -> None:
-        """Free the models."""
-        self._opened.close()
+class Bench:
+    """The models of a measurement, loaded with the first result that is not kept."""
+
+    def __init__(
+        self,
+        models: Mapping[str, Path],
+        threads: int,
+        cache: Cache,
+        stop: threading.Event,
+    ) -> None:
+        self.models = dict(models)
+        self.hashes = hashes_of(models)
+        self.engine = EngineSettings(threads=threads)
+        self.cache = cache
+        self.stop = stop
+        self.opened = ExitStack()
+        """What is to be closed at the end."""
+
+    @cached_property
+    def pair(self) -> Pair:
+        """Both models; raises ModelError when one cannot be used."""
+        files = self.models["specialist"], self.models["generalist"]
+        return self.opened.enter_context(
+            closing(Pair(*files, self.engine, stop=self.stop))
+        )
+
+    def result(self, depends: Mapping[str, Any], compute: Callable[[], Body]) -> Body:
+        """The kept result that depends on these and on models, threads and code, or
+        else the one computed now, which is kept.
+
+        Raises:
+            StoppedError: the person stopped.
+        """
+        if self.stop.is_set():
+            raise StoppedError("stopped")
+        common = {
+            "models": self.hashes,
+            "threads": self.engine.threads,
+            "code": code_id(),
+            "versions": versions(),
+        }
+        return self.cache.result({**common, **depends}, compute)
+
+
+def hashes_of(models: Mapping[str, Path]) -> dict[str, str]:
+    """The SHA-256 of each model's file."""
+    return {role: sha256_of(path) for role, path in models.items()}
+
+
+@contextmanager
+def measuring(name: str, options: Mapping[str, Any]) -> Iterator[Bench]:
+    """A measurement with the options `MODELS` and `KEPT`. If the person stops, a line
+    says that the results are kept, and the program ends.
+
+    Raises:
+        ModelError: a file is no model, or missing.
+        InvalidSettingsError: nothing can be kept in the folder.
+    """
+    found = service_config(
+        read_settings(),
+        server="",  # both models run here
+        specialist=options["specialist"],
+        generalist=options["generalist"],
+    )
+    models = {"specialist": found.specialist, "generalist": found.generalist}
+    folder = options["cache"] or state_folder() / "bench"
+    path = folder / f"{name}-{key_of(hashes_of(models))[:12]}.jsonl"
+    with (
+        stoppable() as stop,
+        closing(Cache(path, fresh=options["fresh"])) as cache,
+    ):
+        bench = Bench(models, options["threads"], cache, stop)
+        try:
+            with bench.opened:
+                yield bench
+        except StoppedError as error:
+            note(f"{error}; what is done is kept: the same command goes on from there")
+            sys.exit(STOPPED)

@@ -8,11 +8,28 @@ import numpy as np
 
 from decoding_core.methods.steering import log_steered
 from decoding_core.sampling import log_softmax
+from edge_app.evaluation.cases import found_for
+from edge_app.retrieval.context import PromptBuilder
 from models.files import locate
+from models.synthetic_writers.examples import unseen_writers
 
 BOUND = 1e-3
 """Nats: two tokens, or a ratio and the threshold, no farther apart are a tie that two
 engines may decide either way."""
+
+
+def prompts_of(model, example, max_tokens):
+    """Both prompts of a request, the history as it was found, best first."""
+    builder = PromptBuilder(model.vocabulary.tokenize, model.chat_template, 2048)
+    return builder.build(
+        example.request, found_for(example), example.background, max_tokens
+    )
+
+
+def emails_asked_for(count, seed):
+    """Requests for emails by synthetic writers, to somebody the request names."""
+    made = unseen_writers(3 * count, seed, "email")
+    return [one for one in made if one.request.recipient][:count]
 
 
 def dequantise(source, target):

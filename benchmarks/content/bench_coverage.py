@@ -6,7 +6,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
@@ -18,6 +18,7 @@ import numpy as np
 
 from benchmarks.options import (
     AT_LEAST_ONE,
+    FILE,
     JSON,
     KEPT,
     MODELS,
@@ -30,22 +31,21 @@ from benchmarks.options import (
 from decoding_core.errors import ContextFullError, StoppedError
 from decoding_core.foreign_text import one_line
 from decoding_core.settings import MethodSettings
-from edge_app.commands.terminal import Progress, stoppable
+from edge_app.commands.terminal import STOPPED, Progress, note
 from edge_app.evaluation.figures import Estimate, Resamples
 from edge_app.evaluation.tables import aligned, interval
 from models.command_line import Command
-from models.files import locate
 
 if TYPE_CHECKING:
     from benchmarks.content.judging import Judgement
-    from benchmarks.content.requests import ContentWriter, Fact, Task, Text
+    from benchmarks.content.requests import Fact, Task, Text
+    from benchmarks.pair import Bench
 
 METHODS = ("generalist", "specialist", "steering", "lossless")
 USUAL = METHODS[:3]
 _MOST = 3
 """Times that a span of words may stand in immediate succession."""
 _MARK = {"said": "+", "contradicted": "!", "omitted": "-"}
-_STOPPED = 130
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,22 +109,17 @@ def checked(task: Task, text: Text, method: str) -> Checked:
 def row_of(method: str, temperature: float, texts: Sequence[Checked]) -> Row:
     """All texts of a method, with intervals."""
     draws = Resamples([one.task.asked.name for one in texts], seed=0)
-    facts, said, wrong, has, may = (
-        np.array(counts, float)
-        for counts in zip(
-            *(
-                (
-                    len(one.facts),
-                    one.count("said"),
-                    one.count("contradicted"),
-                    one.habits,
-                    len(one.task.habits),
-                )
-                for one in texts
-            ),
-            strict=True,
+    counted = [
+        (
+            len(one.facts),
+            one.count("said"),
+            one.count("contradicted"),
+            one.habits,
+            len(one.task.habits),
         )
-    )
+        for one in texts
+    ]
+    facts, said, wrong, has, may = np.array(counted, float).T
     whole = said == facts
     tasks = np.array([one.task.asked.request.task for one in texts])
     drafted = sum(one.text.drafted for one in texts)
@@ -235,44 +230,43 @@ def chosen_tasks(options: Mapping[str, Any]) -> Iterator[list[Task]]:
                 Task(one, store, SAMPLE_HABITS.get(one.request.task, {}))
                 for one in asked
             ]
-        met: Counter[str] = Counter()
-        kept = []
+        met: dict[str, list[Task]] = {}
         for task in tasks:
-            met[task.asked.request.task] += 1
-            if met[task.asked.request.task] <= (options["each"] or len(tasks)):
-                kept.append(task)
-        yield kept
+            met.setdefault(task.asked.request.task, []).append(task)
+        kept = {id(task) for some in met.values() for task in some[: options["each"]]}
+        yield [task for task in tasks if id(task) in kept]
 
 
-def written(
-    writer: ContentWriter,
+def checked_texts(
+    bench: Bench,
     tasks: Sequence[Task],
     settings: Sequence[MethodSettings],
     max_tokens: int,
-    progress: Progress,
 ) -> dict[tuple[str, float], list[Checked]]:
-    """The texts of each method and temperature, checked; those so far where the person
+    """The texts of each method and temperature, checked; those so far if the person
     stopped. One that finds no room is left out."""
+    from benchmarks.content.requests import written
+
     texts: dict[tuple[str, float], list[Checked]] = {}
-    for number, (task, how) in enumerate(product(tasks, settings), 1):
-        try:
-            text = writer.text(task, how, max_tokens)
-        except ContextFullError:
-            name = one_line(task.asked.name)
-            click.echo(f"{name} is left out: there is no room for a text", err=True)
-            continue
-        except StoppedError:
-            break
-        row = texts.setdefault((how.method, how.temperature), [])
-        row.append(checked(task, text, how.method))
-        progress.show(number, len(tasks) * len(settings))
+    with Progress("writing") as progress:
+        for number, (task, how) in enumerate(product(tasks, settings), 1):
+            try:
+                text = written(bench, task, how, max_tokens)
+            except ContextFullError:
+                note(f"{task.asked.name} is left out: there is no room for a text")
+                continue
+            except StoppedError:
+                break
+            row = texts.setdefault((how.method, how.temperature), [])
+            row.append(checked(task, text, how.method))
+            progress.show(number, len(tasks) * len(settings))
     return texts
 
 
 @click.command("coverage", cls=Command)
 @option(
     "--requests",
-    click.Path(exists=True, dir_okay=False, path_type=Path),
+    FILE,
     None,
     "A file of requests and facts, TOML or JSON.  [default: the hundred]",
     name="file",
@@ -326,10 +320,8 @@ def command(**options: Any) -> None:
         specsteer lab bench coverage --requests mine.toml --json coverage.json
     """
     # llama.cpp takes 0.2 s to load, which --help does without: hence the imports here.
-    from benchmarks.content.requests import ContentWriter
+    from benchmarks.pair import measuring
 
-    small = options["specialist"] or locate("specialist")
-    large = options["generalist"] or locate("generalist")
     settings = [
         MethodSettings(
             method=method,
@@ -343,17 +335,8 @@ def command(**options: Any) -> None:
         for method in options["methods"]
         for seed in range(options["seed"], options["seed"] + options["seeds"])
     ]
-    with ExitStack() as opened:
-        stop = opened.enter_context(stoppable())
-        tasks = opened.enter_context(chosen_tasks(options))
-        writer = ContentWriter(
-            *(small, large, options["threads"], stop),
-            folder=options["cache"],
-            fresh=options["fresh"],
-        )
-        opened.enter_context(closing(writer))
-        progress = opened.enter_context(Progress("writing"))
-        texts = written(writer, tasks, settings, options["max_tokens"], progress)
+    with chosen_tasks(options) as tasks, measuring("texts", options) as bench:
+        texts = checked_texts(bench, tasks, settings, options["max_tokens"])
     if not texts:
         raise StoppedError("stopped before a text was written")
     rows = [row_of(*key, some) for key, some in texts.items()]
@@ -365,7 +348,7 @@ def command(**options: Any) -> None:
     if options["json_file"]:
         left = {"target", "cache", "fresh", "show", "specialist", "generalist"}
         body = {
-            "models": writer.models,
+            "models": bench.hashes,
             "settings": {
                 name: str(value) if isinstance(value, Path) else value
                 for name, value in options.items()
@@ -385,6 +368,6 @@ def command(**options: Any) -> None:
             ],
         }
         options["json_file"].write_text(json.dumps(body, indent=1))
-    if stop.is_set():
-        click.echo("stopped: these are the texts so far", err=True)
-        sys.exit(_STOPPED)
+    if bench.stop.is_set():
+        note("stopped: these are the texts so far")
+        sys.exit(STOPPED)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -17,7 +16,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from benchmarks.cache import Cache, code_id, key_of, sha256_of
+from benchmarks.cache import key_of
 from benchmarks.content.judging import Judgement, WordsOf, judge
 from benchmarks.content.rules import (
     KINDS,
@@ -28,12 +27,11 @@ from benchmarks.content.rules import (
     values,
     words_of,
 )
-from benchmarks.pair import Pair
+from benchmarks.pair import Bench
 from decoding_core.foreign_text import one_line
 from decoding_core.settings import MethodSettings
 from edge_app.evaluation.cases import History, passage
-from edge_app.retrieval.context import PromptBuilder, Prompts, Searchable, find_passages
-from models.folders import state_folder
+from edge_app.retrieval.context import Searchable, find_passages
 from models.prompts import TASKS, Request
 from models.synthetic_writers.examples import Piece, texts_of_unseen_writer
 from personal_store import Passage
@@ -199,75 +197,33 @@ class Text:
     ended: str
 
 
-class ContentWriter:
-    """Writes requests with both models in this process; what was written once is
-    kept."""
+def written(
+    bench: Bench, task: Task, settings: MethodSettings, max_tokens: int
+) -> Text:
+    """What a method writes, from the kept texts or anew.
 
-    def __init__(
-        self,
-        specialist: Path,
-        generalist: Path,
-        threads: int,
-        stop: threading.Event,
-        *,
-        folder: Path | None = None,
-        fresh: bool = False,
-    ) -> None:
-        """Load the models; `folder` holds what was written.
+    Raises:
+        StoppedError: the person stopped.
+        ContextFullError: the request leaves no room for a text.
+    """
+    request, pair = task.asked.request, bench.pair
+    found = find_passages(task.history, request)
+    prompts = pair.builder().build(request, found, task.asked.notes, max_tokens)
+    ids = {"public": prompts.public_ids, "private": prompts.private_ids}
+    depends = {
+        "prompts": key_of(ids),
+        "settings": asdict(settings),
+        "max_tokens": max_tokens,
+    }
 
-        Raises:
-            ModelError: one cannot be used.
-            InvalidSettingsError: nothing can be kept there.
-        """
-        self.models = {
-            role: sha256_of(path)
-            for role, path in (("specialist", specialist), ("generalist", generalist))
-        }
-        self.pair = Pair(specialist, generalist, threads, stop=stop)
-        kept = folder or state_folder() / "bench"
-        path = kept / f"texts-{key_of(self.models)[:12]}.jsonl"
-        self._cache = Cache(path, fresh=fresh)
-
-    def prompts(self, task: Task, max_tokens: int) -> Prompts:
-        """Both prompts of a request, with the texts that are found for it."""
-        model, request = self.pair.small, task.asked.request
-        builder = PromptBuilder(
-            model.vocabulary.tokenize, model.chat_template, self.pair.context_length
+    def compute() -> dict[str, Any]:
+        made = pair.write_from(prompts, settings, max_tokens)
+        counts, tokens = made.statistics, len(made.token_ids)
+        return asdict(
+            Text(made.text, tokens, counts.drafted, counts.accepted, made.ended)
         )
-        found = find_passages(task.history, request)
-        return builder.build(request, found, task.asked.notes, max_tokens)
 
-    def text(self, task: Task, settings: MethodSettings, max_tokens: int) -> Text:
-        """What a method writes, from the kept texts or anew.
-
-        Raises:
-            StoppedError: the person stopped.
-            ContextFullError: the request leaves no room for a text.
-        """
-        prompts = self.prompts(task, max_tokens)
-        depends = {
-            "models": self.models,
-            "code": code_id(),
-            "prompts": key_of(
-                {"public": prompts.public_ids, "private": prompts.private_ids}
-            ),
-            "settings": asdict(settings),
-            "max_tokens": max_tokens,
-        }
-
-        def compute() -> dict[str, Any]:
-            written = self.pair.write_from(prompts, settings, max_tokens)
-            told, count = written.statistics, len(written.token_ids)
-            return asdict(
-                Text(written.text, count, told.drafted, told.accepted, written.ended)
-            )
-
-        return Text(**self._cache.result(depends, compute))
-
-    def close(self) -> None:
-        """Free the models, and let the kept texts go."""
-        self.pair.close()
-        self._cache.close()
+    return Text(**bench.result(depends, compute))
 
 
 _PAST = 6

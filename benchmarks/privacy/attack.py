@@ -23,11 +23,8 @@ V vocabulary, E departures, K candidates. Nats.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -49,11 +46,7 @@ from decoding_core.sampling import (
 )
 from decoding_core.verifier import VerifierRole, read_text, role_of
 from edge_app.privacy.ledger import Entry
-from edge_app.privacy.reading import Sending, decoded
-from edge_app.retrieval.context import LONGEST_CONTEXT
-from models.running.interface import Model
-from models.running.loading import load_model
-from models.running.settings import EngineSettings
+from edge_app.privacy.reading import decoded
 
 Origin = Literal["draft", "redraw", "other"]
 Ids = tuple[int, ...]
@@ -92,26 +85,18 @@ class Seen:
 def seen_in(entries: Iterable[Entry]) -> Seen:
     """What a server saw of the text of these sendings; raises MessageError if
     they hold no opening."""
-    return seen_of(decoded(entries))
-
-
-def seen_of(messages: Iterable[Sending]) -> Seen:
-    """The same from decoded messages."""
     opening: OpenSession | None = None
     found = _Departures()
-    for message in messages:
-        match message.says:
-            case OpenSession() as said:
-                opening = opening or said
-                found.opened(said)
-            case DraftBlock() as block:
-                found.block(block)
-            case None:
-                pass
+    for message in decoded(entries):
+        if isinstance(message.says, OpenSession):
+            opening = opening or message.says
+            found.opened(message.says)
+        elif message.says is not None:
+            found.block(message.says)
     if opening is None:
         raise MessageError("nothing was sent that begins a text")
     settled = tuple(found.settled)
-    return Seen(opening.prompt_ids, opening.terms, tuple(found), settled)
+    return Seen(opening.prompt_ids, opening.terms, tuple(found.found.values()), settled)
 
 
 class _Departures:
@@ -121,14 +106,11 @@ class _Departures:
     fresh noise is each epoch's draft one of its own."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[Ids, int, str, int], Departure] = {}
+        self.found: dict[tuple[Ids, int, str, int], Departure] = {}
         self._drafts: dict[Ids, int] = {}
         self._text: list[int] = []
         self._redrafts = False
         self.settled: list[int] = []
-
-    def __iter__(self) -> Iterator[Departure]:
-        return iter(self._found.values())
 
     def opened(self, said: OpenSession) -> None:
         """A text that goes on may hold tokens that no block has brought."""
@@ -148,7 +130,7 @@ class _Departures:
         self.settled = list(text)
         for token in block.drafted:
             prefix, epoch = tuple(text), block.epoch if self._redrafts else 0
-            self._found.setdefault(
+            self.found.setdefault(
                 (prefix, token, "draft", epoch), Departure(prefix, token, "draft")
             )
             self._drafts[prefix] = token
@@ -160,7 +142,7 @@ class _Departures:
         there, which may have been the same."""
         refused = self._drafts.get(prefix, -1)
         origin: Origin = "redraw" if refused >= 0 else "other"
-        self._found.setdefault(
+        self.found.setdefault(
             (prefix, token, origin, 0), Departure(prefix, token, origin, refused)
         )
 
@@ -417,55 +399,12 @@ class PublicView:
         return drawn and (how.by_device or how.role.reads_specialist)
 
 
-class Attacker:
-    """Both models, and the evidence of what left for any guessed prompt."""
-
-    def __init__(
-        self,
-        specialist: Path,
-        generalist: Path,
-        settings: EngineSettings,
-        stop: threading.Event | None = None,
-    ) -> None:
-        """Load both; raises ModelError when one cannot be used."""
-        with ExitStack() as opened:
-            self.model: Model = opened.enter_context(
-                closing(load_model(specialist, settings))
-            )
-            large = opened.enter_context(closing(load_model(generalist, settings)))
-            made = []
-            for model in (self.model, self.model, large):
-                length = min(model.context_length, LONGEST_CONTEXT)
-                slots = opened.enter_context(closing(model.open(1, length)))
-                slots.stop = stop or slots.stop
-                made.append(slots.sequence())
-            self.guess, self.base, self.large = made
-            self._opened = opened.pop_all()
-
-    def view(
-        self, seen: Seen, top_p: float, most: int, bound: Bound | None = None
-    ) -> PublicView:
-        """A text as the server reads it, up to `most` tokens that left, which were
-        drawn within a bound."""
-        return PublicView(seen, top_p, self.base, self.large, most, bound)
-
-    def evidence(
-        self, views: Mapping[str, PublicView], prompt: Sequence[int]
-    ) -> dict[str, Floats]:
-        """The evidence (E,) of each departure of some texts, by their names, for a
-        guessed private prompt. They were written for one request, so the prompt is read
-        once, and what their texts share is too."""
-        return evidence_of(self.guess, views, prompt)
-
-    def close(self) -> None:
-        """Free the models."""
-        self._opened.close()
-
-
 def evidence_of(
     engine: Engine, views: Mapping[str, PublicView], prompt: Sequence[int]
 ) -> dict[str, Floats]:
-    """As `Attacker.evidence`, with the engine that reads the guess."""
+    """The evidence (E,) of each departure of some texts, by their names, for a guessed
+    private prompt, which the engine reads once; what the texts share is read once
+    too."""
     found: dict[str, Floats] = {
         name: np.zeros(len(view.departures)) for name, view in views.items()
     }

@@ -8,44 +8,36 @@ from pathlib import Path
 
 import click
 
-from benchmarks.options import AT_LEAST_ONE, NONE_OR_MORE, SEED, option
+from benchmarks.options import AT_LEAST_ONE, NONE_OR_MORE, PATH, SEED, option
 from benchmarks.privacy.worlds import Planted, planted
 from decoding_core.foreign_text import one_line
-from edge_app.evaluation.cases import Case
 from edge_app.evaluation.tables import aligned
-from edge_app.privacy.guard.gate import Report, check
-from edge_app.privacy.guard.history import index_of
+from edge_app.privacy.guard.gate import check
+from edge_app.privacy.guard.history import PrivateIndex, index_of
 from models.command_line import Command
+from models.prompts import Request
 from personal_store import Passage
 
 _TEXTS = 2
 """Of each user of a file."""
-_LETTERS_TO_PEOPLE = ("email", "message")
 
 
-def checked(case: Case, letters: int) -> tuple[int, Report]:
-    """How many past texts a writer has, `letters` at most, and what the guard would
-    hold of what they wrote next, as `index_of_store` reads a store with these."""
-    past: Sequence[Passage] = case.history().recent(limit=letters)
-    people = [(p.recipient, "") for p in past if p.kind in _LETTERS_TO_PEOPLE]
-    index = index_of(
+def index_of_letters(past: Sequence[Passage], request: Request) -> PrivateIndex:
+    """What the guard knows of past texts, as `index_of_store` reads a store with
+    these."""
+    return index_of(
         [f"{p.recipient}\n\n{p.subject}\n\n{p.text}" for p in past],
-        f"{case.request.recipient}\n{case.request.text}",
-        correspondents=people,
+        f"{request.recipient}\n{request.text}",
+        correspondents=[
+            (p.recipient, "") for p in past if p.kind in ("email", "message")
+        ],
         own=[p.text for p in past],
     )
-    return len(past), check(case.text, index)
 
 
 def passes(one: Planted) -> bool:
     """Whether a server would read a planted secret in the text that says it again."""
-    past = one.writer.letters
-    index = index_of(
-        [f"{p.recipient}\n\n{p.subject}\n\n{p.text}" for p in past],
-        f"{one.task.request.recipient}\n{one.task.request.text}",
-        correspondents=[(p.recipient, "") for p in past],
-        own=[p.text for p in past],
-    )
+    index = index_of_letters(one.writer.letters, one.task.request)
     return one.stands_in(check(one.draft, index).public)
 
 
@@ -66,7 +58,7 @@ def _show_passing(count: int, seed: int) -> None:
 @click.command("guard", cls=Command)
 @option(
     "--data",
-    click.Path(exists=True, path_type=Path),
+    PATH,
     None,
     "Texts and histories of files, as 'specsteer lab evaluate' reads them; repeatable. "
     "Without: invented writers that no training has met.",
@@ -112,8 +104,9 @@ def command(
     else:
         cases = unseen_cases(count, seed)
     for case in cases:
-        there, report = checked(case, letters)
-        group = case.group if data else f"{there} past texts"
+        past = case.history().recent(limit=letters)
+        report = check(case.text, index_of_letters(past, case.request))
+        group = case.group if data else f"{len(past)} past texts"
         for name in (group, "all"):
             counted = words.setdefault(name, Counter())
             counted["words"] += report.words

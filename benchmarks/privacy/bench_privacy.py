@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from contextlib import ExitStack, closing
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
-from benchmarks.cache import Cache, key_of, sha256_of
 from benchmarks.options import (
     AT_LEAST_ONE,
     JSON,
@@ -24,17 +20,12 @@ from benchmarks.options import (
     flag,
     option,
 )
-from decoding_core.errors import InvalidSettingsError, StoppedError
 from decoding_core.foreign_text import one_line
-from edge_app.commands.terminal import STOPPED, Progress, note, stoppable
-from edge_app.config.settings import read_settings
+from edge_app.commands.terminal import Progress, note
 from models.command_line import Command
-from models.folders import state_folder
 
 if TYPE_CHECKING:
-    from benchmarks.privacy.device import Condition
-    from benchmarks.privacy.runner import Asked, Outcome, Row
-    from benchmarks.privacy.worlds import Writer
+    from benchmarks.privacy.runner import Row
     from edge_app.evaluation.figures import Estimate
 
 _SHOWN = (25, 50, 200)
@@ -110,110 +101,50 @@ def command(**options: Any) -> None:
         specsteer lab bench privacy --count 30
     """
     # llama.cpp takes 0.2 s to load, which --help does without: hence the imports here.
-    from benchmarks.privacy.device import WritingOptions, all_conditions, chosen
-    from benchmarks.privacy.runner import GRID, Plan, Runner
+    from benchmarks.pair import measuring
+    from benchmarks.privacy.device import WritingOptions, chosen
+    from benchmarks.privacy.runner import GRID, Runner, row_of
     from benchmarks.privacy.worlds import invented_writers
-    from edge_app.commands.service_config import service_config
+    from edge_app.evaluation import tables
 
-    try:
-        rows = chosen(options["conditions"])
-    except KeyError as error:
-        every = ", ".join(f"'{one.name}'" for one in all_conditions())
-        raise InvalidSettingsError(
-            f"there is no condition {error}; there are {every}"
-        ) from error
-    texts, histories = options["texts"], options["histories"]
-    writers = invented_writers(histories, options["letters"], texts, options["seed"])
+    conditions = chosen(options["conditions"])
+    texts, histories, seed = options["texts"], options["histories"], options["seed"]
+    writers = invented_writers(histories, options["letters"], texts, seed)
     count = min(options["count"], len(writers))
-
-    with ExitStack() as opened:
-        stop = opened.enter_context(stoppable())
-        found = service_config(
-            read_settings(),
-            server="",  # both models run here
-            specialist=options["specialist"],
-            generalist=options["generalist"],
-        )
-        models = {"specialist": found.specialist, "generalist": found.generalist}
-        hashes = {role: sha256_of(path) for role, path in models.items()}
-        threads = options["threads"]
-        writing = WritingOptions(
-            options["max_tokens"], options["temperature"], options["top_p"]
-        )
-        plan = Plan(writing, threads, options["seed"], options["tokens"])
-        folder = options["cache"] or state_folder() / "bench"
-        kept = folder / f"privacy-{key_of(hashes)[:12]}.jsonl"
-        cache = opened.enter_context(closing(Cache(kept, fresh=options["fresh"])))
-        runner = opened.enter_context(closing(Runner(models, cache, plan, stop)))
-        try:
-            with Progress("planting secrets") as progress:
-                secrets = runner.secrets(options["secrets"], rows, progress.show)
-            with Progress("reading histories") as progress:
-                outcomes = runner.identified(writers, count, rows, progress.show)
-            count = len({one.writer for one in outcomes})
-        except StoppedError:
-            note("stopped; the same command goes on from there")
-            sys.exit(STOPPED)
-
-        from edge_app.evaluation import tables
-
-        among = sorted({n for n in (10, 100) if n <= len(writers)} or {len(writers)})
-        if len(writers) not in among:
-            among.append(len(writers))
-        figures = [
-            _row(one, outcomes, writers, secrets, among, options["seed"])
-            for one in rows
-            if any(outcome.condition == one.name for outcome in outcomes)
-        ]
-        for table in tables_of(figures, among):
-            cells = [[one_line(cell) for cell in line] for line in table]
-            if options["markdown"]:
-                click.echo(tables.markdown_table(cells) + "\n")
-            else:
-                click.echo("\n".join(tables.aligned(cells)) + "\n")
-        note(click.wrap_text(LEGEND, 80))
+    writing = WritingOptions(
+        options["max_tokens"], options["temperature"], options["top_p"]
+    )
+    with measuring("privacy", options) as bench:
+        runner = Runner(bench, writing, seed, options["tokens"])
+        with Progress("planting secrets") as progress:
+            secrets = runner.secrets(options["secrets"], conditions, progress.show)
+        with Progress("reading histories") as progress:
+            outcomes = runner.identified(writers, count, conditions, progress.show)
+    among = sorted({*(n for n in (10, 100) if n <= len(writers)), len(writers)})
+    rows = [
+        row_of(one.name, outcomes, writers, secrets, among, seed) for one in conditions
+    ]
+    for table in tables_of(rows, among):
+        cells = [[one_line(cell) for cell in line] for line in table]
+        if options["markdown"]:
+            click.echo(tables.markdown_table(cells) + "\n")
+        else:
+            click.echo("\n".join(tables.aligned(cells)) + "\n")
+    note(click.wrap_text(LEGEND, 80))
+    if options["json_file"] is not None:
         about = {
             "writers attacked": str(count),
             "texts of each": str(texts),
             "candidate histories": str(len(writers)),
             "temperature, top-p": f"{writing.temperature:g}, {writing.top_p:g}",
-            "seed": str(options["seed"]),
+            "seed": str(seed),
             "secrets": str(options["secrets"]),
-            **{role: f"`{sha[:12]}`" for role, sha in hashes.items()},
+            **{role: f"`{sha[:12]}`" for role, sha in bench.hashes.items()},
         }
-        if options["json_file"] is not None:
-            body: dict[str, Any] = {
-                "about": about,
-                "models": hashes,
-                "tokens": list(GRID),
-            }
-            body["rows"] = [asdict(row) for row in figures]
-            tables.write(options["json_file"], body)
-
-
-def _row(
-    condition: Condition,
-    outcomes: Sequence[Outcome],
-    writers: Sequence[Writer],
-    secrets: Sequence[Asked],
-    among: Sequence[int],
-    seed: int,
-) -> Row:
-    """The figures of one condition, of its own texts."""
-    from benchmarks.content.judging import shows
-    from benchmarks.privacy.runner import row_of
-
-    own = [one for one in outcomes if one.condition == condition.name]
-    showed, had = np.zeros(len(own)), np.zeros(len(own))
-    for number, one in enumerate(own):
-        habits = writers[one.writer].tasks[one.task].habits
-        had[number] = len(habits)
-        showed[number] = sum(shows(one.text.text, *habit) for habit in habits)
-    return row_of(
-        condition.name,
-        own,
-        among=among,
-        habits=(showed, had),
-        secrets=[one for one in secrets if one.condition == condition.name],
-        seed=seed,
-    )
+        body: dict[str, Any] = {
+            "about": about,
+            "models": bench.hashes,
+            "tokens": list(GRID),
+            "rows": [asdict(row) for row in rows],
+        }
+        tables.write(options["json_file"], body)

@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.privacy.attack import Bound
 from benchmarks.privacy.worlds import Writer
-from decoding_core.errors import StoppedError
+from decoding_core.errors import InvalidSettingsError, StoppedError
 from decoding_core.settings import MethodSettings
 from edge_app.commands.service_config import service_config
 from edge_app.config.settings import Settings
@@ -40,7 +40,7 @@ LIMITS = (1.0, 4.0, 16.0)
 are found."""
 MIXTURE = 0.1
 """Nats of a token, where drafts are drawn from a mixture."""
-GUARD = "placeholder"
+METHODS = ("lossless", "rejection", "speculative", "lightcosteer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +63,8 @@ class Condition:
 
     def settings(self, temperature: float, top_p: float, seed: int) -> MethodSettings:
         """How the text is decoded."""
-        known: dict[str, Any] = {
-            "temperature": temperature,
-            "top_p": top_p,
-            "seed": seed,
-            **self.method,
-        }
-        return MethodSettings(**known)
+        usual = {"temperature": temperature, "top_p": top_p, "seed": seed}
+        return MethodSettings(**{**usual, **self.method})
 
     def of_device(self) -> Settings:
         """The settings of the device."""
@@ -80,29 +75,19 @@ class Condition:
         return {"use_history": self.use_history, **_of(WriteRequest, self.defences)}
 
 
-UNDEFENDED: Mapping[str, Any] = {"guard": "off"}
-"""Every row says what of the guard is on, so that its default changes none."""
-
-
 def all_conditions() -> list[Condition]:
     """Every row, in the order of the table."""
-    guard = {"guard": GUARD}
+    guard = {"guard": "placeholder"}
     return [
         Condition("nothing"),
         Condition("guard", defences=guard),
         *(Condition(f"budget {x:g}", defences={"privacy_budget": x}) for x in LIMITS),
-        Condition(
-            f"mixture {MIXTURE:g}",
-            defences={"privacy_mixture": MIXTURE},
-        ),
+        Condition(f"mixture {MIXTURE:g}", defences={"privacy_mixture": MIXTURE}),
         Condition(
             f"guard, budget {LIMITS[1]:g}",
             defences={**guard, "privacy_budget": LIMITS[1]},
         ),
-        Condition("lossless", {"method": "lossless"}),
-        Condition("rejection", {"method": "rejection"}),
-        Condition("speculative", {"method": "speculative"}),
-        Condition("lightcosteer", {"method": "lightcosteer"}),
+        *(Condition(name, {"method": name}) for name in METHODS),
         Condition("strength 0.5", {"strength": 0.5}),
         Condition("strength 2", {"strength": 2.0}),
         Condition("temperature 0", {"temperature": 0.0}),
@@ -111,8 +96,8 @@ def all_conditions() -> list[Condition]:
 
 
 def chosen(names: str) -> list[Condition]:
-    """The rows with these names, with commas, or all; raises KeyError with a name that
-    no row has."""
+    """The rows with these names, with commas, or all; raises InvalidSettingsError with
+    a name that no row has."""
     every = {one.name: one for one in all_conditions()}
     if names == "all":
         return list(every.values())
@@ -121,7 +106,10 @@ def chosen(names: str) -> list[Condition]:
     while left:
         fitting = [n for n in every if left == n or left.startswith(f"{n},")]
         if not fitting:
-            raise KeyError(left.partition(",")[0])
+            raise InvalidSettingsError(
+                f"there is no condition '{left.partition(',')[0]}'; there are "
+                + ", ".join(f"'{name}'" for name in every)
+            )
         name = max(fitting, key=len)
         found.append(every[name])
         left = left[len(name) + 1 :].strip()
@@ -129,14 +117,11 @@ def chosen(names: str) -> list[Condition]:
 
 
 def _of(place: type, defences: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the defences that are fields of a class, and the guard off where no
-    row asks for it."""
+    """Those of the defences that are fields of a class, and the guard off if no row
+    asks for it, so that its default changes none."""
     there = {one.name for one in fields(place)}
-    every = {**UNDEFENDED, **defences}
+    every = {"guard": "off", **defences}
     return {name: value for name, value in every.items() if name in there}
-
-
-_FIELDS = ("text", "title", "recipient", "kind", "date")
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,12 +175,9 @@ class Device:
         engine: EngineSettings,
         options: WritingOptions,
         stop: threading.Event,
-        server: str = "",
-        token: str = "",
-        certificate: str = "",
     ) -> None:
-        """Start a server, unless one is named; raises what a service raises."""
-        self._models = dict(models)
+        """Start a server; raises what a service raises."""
+        self._models = models
         self._engine = engine
         self._options = options
         self._stop = stop
@@ -203,12 +185,9 @@ class Device:
         self._writer = ""
         with ExitStack() as opened:
             self._folder = Path(opened.enter_context(TemporaryDirectory()))
-            if not server:
-                files = models["generalist"], models["specialist"]
-                child = opened.enter_context(closing(ChildServer(*files, engine)))
-                child.wait(stop)
-                server, token = child.url, child.token
-            self._server = server, token, certificate
+            files = models["generalist"], models["specialist"]
+            self._server = opened.enter_context(closing(ChildServer(*files, engine)))
+            self._server.wait(stop)
             self._opened = opened.pop_all()
 
     def write(
@@ -268,32 +247,25 @@ class Device:
             service.close()
         self._services.clear()
         self._writer = writer.name
-        store = self._store()
-        if not store.exists():
-            fill(store, writer.letters)
-
-    def _store(self) -> Path:
-        name = "".join(c if c.isalnum() else "-" for c in self._writer)
-        return self._folder / name / "store.db"
+        self._store = self._folder / f"{writer.name}.db"
+        if not self._store.exists():
+            fill(self._store, writer.letters)
 
     def _service(self, condition: Condition) -> WritingService:
         if condition.name not in self._services:
-            url, token, certificate = self._server
-            store = self._store()
             config = service_config(
                 condition.of_device(),
-                server=url,
+                server=self._server.url,
                 specialist=self._models["specialist"],
                 generalist=self._models["generalist"],
             )
             config = replace(
                 config,
-                store=store,
-                ledger=store.with_name(f"ledger-{len(self._services)}.jsonl"),
-                token=token,
+                store=self._store,
+                ledger=self._store.with_suffix(f".{len(self._services)}.ledger"),
+                token=self._server.token,
                 engine=self._engine,
                 token_in_clear=True,
-                certificate=certificate,
             )
             self._services[condition.name] = WritingService(config)
         return self._services[condition.name]
@@ -301,7 +273,6 @@ class Device:
 
 def fill(path: Path, letters: Sequence[Passage]) -> None:
     """Make a store of these letters, in their order."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     rows = [
         {
             "text": one.text,
@@ -314,6 +285,6 @@ def fill(path: Path, letters: Sequence[Passage]) -> None:
     ]
     file = path.with_suffix(".jsonl")
     file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    mapping = {"to" if name == "recipient" else name: name for name in _FIELDS}
+    mapping = {"to": "recipient", **{n: n for n in ("text", "title", "kind", "date")}}
     with Store.open(path) as store:
         import_source(store, "jsonl", file, mapping=mapping)

@@ -8,39 +8,26 @@ from __future__ import annotations
 
 import hashlib
 import json
-import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import closing
 from dataclasses import asdict, dataclass
+from functools import cache, cached_property, partial
 from math import comb
-from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy as np
 
-from benchmarks.cache import Cache, code_id, sha256_of, versions
+from benchmarks.content.judging import shows
 from benchmarks.intervals import wilson
-from benchmarks.privacy.attack import Attacker, Bound, PublicView, Seen, seen_in
+from benchmarks.pair import Bench
+from benchmarks.privacy.attack import Bound, PublicView, Seen, evidence_of, seen_in
 from benchmarks.privacy.device import Condition, Device, Text, WritingOptions
 from benchmarks.privacy.worlds import Planted, Task, Writer, planted, shown_in
-from decoding_core.errors import ContextFullError, StoppedError
+from decoding_core.errors import ContextFullError
 from decoding_core.sampling import Floats
 from edge_app.evaluation.figures import Estimate, Resamples
-from edge_app.retrieval.context import PromptBuilder, find_passages
-from models.running.settings import EngineSettings
-from personal_store import Passage
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What is measured."""
-
-    options: WritingOptions
-    threads: int
-    seed: int
-    tokens: int = 200
-    """Departures that are counted of all texts of a writer together."""
+from edge_app.retrieval.context import find_passages
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,47 +60,23 @@ class Asked:
 
 
 class Runner:
-    """Writes and attacks; the models are loaded with the first result that nobody
-    kept."""
+    """Writes and attacks."""
 
     def __init__(
-        self,
-        models: Mapping[str, Path],
-        kept: Cache,
-        plan: Plan,
-        stop: threading.Event,
+        self, bench: Bench, options: WritingOptions, seed: int, tokens: int
     ) -> None:
-        self._models = dict(models)
-        self._hashes = {role: sha256_of(path) for role, path in models.items()}
-        self._kept = kept
-        self._plan = plan
-        self._stop = stop
-        self._opened = ExitStack()
-        self._device: Device | None = None
-        self._attacker: Attacker | None = None
+        """`tokens` departures of a text are counted at most."""
+        self._bench = bench
+        self._options = options
+        self._base_seed = seed
+        self._tokens = tokens
 
-    @property
+    @cached_property
     def device(self) -> Device:
         """What writes."""
-        if self._device is None:
-            engine = EngineSettings(threads=self._plan.threads)
-            made = Device(self._models, engine, self._plan.options, self._stop)
-            self._device = self._opened.enter_context(closing(made))
-        return self._device
-
-    @property
-    def attacker(self) -> Attacker:
-        """What reads guesses."""
-        if self._attacker is None:
-            engine = EngineSettings(threads=self._plan.threads)
-            files = self._models["specialist"], self._models["generalist"]
-            made = Attacker(*files, engine, self._stop)
-            self._attacker = self._opened.enter_context(closing(made))
-        return self._attacker
-
-    def close(self) -> None:
-        """End the server, and free the models."""
-        self._opened.close()
+        bench = self._bench
+        made = Device(bench.models, bench.engine, self._options, bench.stop)
+        return bench.opened.enter_context(closing(made))
 
     def identified(
         self,
@@ -129,31 +92,39 @@ class Runner:
             StoppedError: the person stopped; what was done is kept.
         """
         found: list[Outcome] = []
-        total = sum(len(one.tasks) for one in writers[:targets]) * len(writers)
-        done = 0
-        for number, writer in enumerate(writers[:targets]):
-            for place, task in enumerate(writer.tasks):
-                texts = self._written(writer, task, conditions, number, place)
-                seen = {name: seen_in(text.entries) for name, text in texts.items()}
-                bounds = {one.name: one.bound for one in conditions}
-
-                def show(histories: int, before: int = done) -> None:
-                    progress(before + histories, total)
-
-                rows = self._read(writers, task, seen, bounds, show)
-                done += len(writers)
-                for name, text in texts.items():
-                    evidence = np.array([row[name] for row in rows])
-                    found.append(
-                        Outcome(
-                            name,
-                            number,
-                            place,
-                            text,
-                            len(seen[name].departures),
-                            evidence,
-                        )
-                    )
+        asked = [
+            (number, place, task)
+            for number, writer in enumerate(writers[:targets])
+            for place, task in enumerate(writer.tasks)
+        ]
+        for count, (number, place, task) in enumerate(asked):
+            writer, texts = writers[number], {}
+            for condition in conditions:
+                depends = self._depends("text", writer, task, place)
+                body = self._bench.result(
+                    {**depends, "condition": asdict(condition)},
+                    partial(
+                        self._written, writer, task, condition, 1000 * number + place
+                    ),
+                )
+                texts[condition.name] = Text.from_json(body)
+            seen = {name: seen_in(text.entries) for name, text in texts.items()}
+            bounds = {one.name: one.bound for one in conditions}
+            views = cache(partial(self._views, seen, bounds))
+            what = _hash({name: _as_json(one) for name, one in seen.items()})
+            rows = []
+            for other in writers:
+                depends = self._depends("evidence", other, task, 0) | {"seen": what}
+                read = partial(self._evidence, views, task, other)
+                rows.append(self._bench.result(depends, read))
+                progress(count * len(writers) + len(rows), len(asked) * len(writers))
+            found += [
+                Outcome(
+                    *(name, number, place, text, len(seen[name].departures)),
+                    np.array([row[name] for row in rows]),
+                )
+                for name, text in texts.items()
+            ]
         return found
 
     def secrets(
@@ -164,115 +135,55 @@ class Runner:
     ) -> list[Asked]:
         """What became of `count` planted secrets under each condition."""
         found = []
-        for number, one in enumerate(planted(count, self._plan.seed)):
+        for number, one in enumerate(planted(count, self._base_seed)):
             for condition in conditions:
                 depends = self._depends("secret", one.writer, one.task, number)
-                depends |= {"condition": asdict(condition)}
-
-                def compute(
-                    one: Planted = one,
-                    condition: Condition = condition,
-                    number: int = number,
-                ) -> dict[str, Any]:
-                    text = self.device.write(
-                        one.writer, one.task.request, condition, self._seed(number)
-                    )
-                    detokenize = self.attacker.model.vocabulary.detokenize
-                    seen = seen_in(text.entries)
-                    sent, left = shown_in(one.secret, seen, detokenize)
-                    return {
-                        "sent": sent,
-                        "refused_only": left,
-                        "written": one.stands_in(text.text),
-                    }
-
-                body = self._kept.result(depends, compute)
+                body = self._bench.result(
+                    {**depends, "condition": asdict(condition)},
+                    partial(self._secret, one, condition, number),
+                )
                 found.append(Asked(condition.name, one.kind, **body))
             progress(number + 1, count)
         return found
 
     def _written(
-        self,
-        writer: Writer,
-        task: Task,
-        conditions: Sequence[Condition],
-        number: int,
-        place: int,
-    ) -> dict[str, Text]:
-        texts = {}
-        for condition in conditions:
-            depends = self._depends("text", writer, task, place)
-            depends |= {"condition": asdict(condition)}
+        self, writer: Writer, task: Task, condition: Condition, number: int
+    ) -> dict[str, Any]:
+        """A text, with a seed that nobody could guess, as the device draws one."""
+        seed = Random(f"{self._base_seed} {number}").getrandbits(52)
+        return self.device.write(writer, task.request, condition, seed).as_json()
 
-            def compute(condition: Condition = condition) -> dict[str, Any]:
-                seed = self._seed(1000 * number + place)
-                written = self.device.write(writer, task.request, condition, seed)
-                return written.as_json()
-
-            texts[condition.name] = Text.from_json(self._kept.result(depends, compute))
-        return texts
-
-    def _read(
-        self,
-        writers: Sequence[Writer],
-        task: Task,
-        seen: Mapping[str, Seen],
-        bounds: Mapping[str, Bound | None],
-        show: Callable[[int], None],
-    ) -> list[dict[str, Floats]]:
-        """The evidence of what left, under each writer's history; `show` is told how
-        many are done."""
-        views: dict[str, PublicView] = {}
-        what = _hash({name: _as_json(one) for name, one in seen.items()})
-        rows = []
-        for writer in writers:
-            if self._stop.is_set():
-                raise StoppedError("stopped")
-
-            def compute(writer: Writer = writer) -> dict[str, Any]:
-                if not views:
-                    views.update(self._views(seen, bounds))
-                passages = find_passages(writer.history(), task.request)
-                return self._evidence(views, task, passages)
-
-            depends = self._depends("evidence", writer, task, 0) | {"seen": what}
-            body = self._kept.result(depends, compute)
-            rows.append({name: np.array(body[name]) for name in seen})
-            show(len(rows))
-        return rows
+    def _secret(
+        self, one: Planted, condition: Condition, number: int
+    ) -> dict[str, Any]:
+        text = Text.from_json(self._written(one.writer, one.task, condition, number))
+        detokenize = self._bench.pair.small.vocabulary.detokenize
+        sent, left = shown_in(one.secret, seen_in(text.entries), detokenize)
+        written = one.stands_in(text.text)
+        return {"sent": sent, "refused_only": left, "written": written}
 
     def _views(
         self, seen: Mapping[str, Seen], bounds: Mapping[str, Bound | None]
     ) -> dict[str, PublicView]:
-        top_p, most = self._plan.options.top_p, self._plan.tokens
+        """Each text as the server reads it."""
+        pair, top_p, most = self._bench.pair, self._options.top_p, self._tokens
         return {
-            name: self.attacker.view(one, top_p, most, bounds[name])
+            name: PublicView(one, top_p, pair.base, pair.generalist, most, bounds[name])
             for name, one in seen.items()
         }
 
     def _evidence(
-        self,
-        views: Mapping[str, PublicView],
-        task: Task,
-        passages: Sequence[Passage],
+        self, views: Callable[[], Mapping[str, PublicView]], task: Task, writer: Writer
     ) -> dict[str, Any]:
+        """The evidence of what left, under a writer's history."""
+        passages = find_passages(writer.history(), task.request)
+        pair, most = self._bench.pair, self._options.max_tokens
         try:
-            prompts = self._builder().build(
-                task.request, passages, "", self._plan.options.max_tokens
-            )
-            found = self.attacker.evidence(views, prompts.private_ids)
+            prompts = pair.builder().build(task.request, passages, "", most)
+            found = evidence_of(pair.specialist, views(), prompts.private_ids)
         except ContextFullError:
-            found = {name: np.zeros(len(v.departures)) for name, v in views.items()}
+            found = {name: np.zeros(len(v.departures)) for name, v in views().items()}
         return {name: [round(float(x), 4) for x in row] for name, row in found.items()}
-
-    def _builder(self) -> PromptBuilder:
-        model, attacker = self.attacker.model, self.attacker
-        length = attacker.guess.slots.context_length
-        return PromptBuilder(model.vocabulary.tokenize, model.chat_template, length)
-
-    def _seed(self, number: int) -> int:
-        """A seed that nobody could guess stands for the one that the device draws."""
-        return Random(f"{self._plan.seed} {number}").getrandbits(52)
 
     def _depends(
         self, kind: str, writer: Writer, task: Task, place: int
@@ -282,10 +193,7 @@ class Runner:
             "kind": kind,
             "writer": [writer.name, _hash(letters)],
             "task": [place, asdict(task.request)],
-            "plan": asdict(self._plan),
-            "models": self._hashes,
-            "code": code_id(),
-            "versions": versions(),
+            "plan": [asdict(self._options), self._base_seed, self._tokens],
         }
 
 
@@ -370,33 +278,40 @@ def found_at(sums: Floats, own: int, tokens: int, among: int) -> float:
 def row_of(
     condition: str,
     outcomes: Sequence[Outcome],
-    *,
-    among: Sequence[int],
-    habits: tuple[Floats, Floats],
+    writers: Sequence[Writer],
     secrets: Sequence[Asked],
+    among: Sequence[int],
     seed: int,
 ) -> Row:
-    """The figures of one condition; `habits` are those that each text showed and had
-    to show."""
-    writers = sorted({one.writer for one in outcomes})
-    of_writer = {w: [one for one in outcomes if one.writer == w] for w in writers}
-    sums = {w: running(some) for w, some in of_writer.items()}
+    """The figures of one condition, of its own texts and secrets."""
+    outcomes = [one for one in outcomes if one.condition == condition]
+    secrets = [one for one in secrets if one.condition == condition]
+    attacked = sorted({one.writer for one in outcomes})
+    sums = {w: running([o for o in outcomes if o.writer == w]) for w in attacked}
     found = []
     for count in among:
         for tokens in GRID:
-            shares = [found_at(sums[w], w, tokens, count) for w in writers]
-            reached = sum(sums[w].shape[1] >= tokens for w in writers)
+            shares = [found_at(sums[w], w, tokens, count) for w in attacked]
+            reached = sum(sums[w].shape[1] >= tokens for w in attacked)
             # All or none of few writers: a resample of them would claim certainty.
-            near = wilson(sum(shares), len(writers))
-            share = Estimate(near.value, near.low, near.high)
+            share = wilson(sum(shares), len(attacked))
             found.append(Found(count, tokens, share, reached))
+    counted = []
+    for one in outcomes:
+        habits = writers[one.writer].tasks[one.task].habits
+        counted.append(
+            (
+                one.evidence[one.writer].sum(),
+                one.evidence.shape[1],
+                one.text.drafted,
+                one.text.accepted,
+                sum(shows(one.text.text, *habit) for habit in habits),
+                len(habits),
+            )
+        )
+    own, departures, drafted, accepted, showed, had = np.array(counted, float).T
     by_text = Resamples([one.writer for one in outcomes], seed)
-    own = [float(one.evidence[one.writer].sum()) for one in outcomes]
-    counted = [one.evidence.shape[1] for one in outcomes]
-    drafted = np.array([float(one.text.drafted) for one in outcomes])
-    accepted = np.array([float(one.text.accepted) for one in outcomes])
     tokens_written = sum(one.text.tokens for one in outcomes)
-    showed, had = habits
     kinds = {
         "left": [one.sent for one in secrets],
         "refused": [one.refused_only for one in secrets],
@@ -406,7 +321,7 @@ def row_of(
         condition,
         len(outcomes),
         tuple(found),
-        by_text.ratio(np.array(own), np.maximum(np.array(counted, float), 1e-9)),
+        by_text.ratio(own, np.maximum(departures, 1e-9)),
         float(np.mean(own)),
         by_text.ratio(accepted, np.maximum(drafted, 1e-9)),
         sum(one.sent for one in outcomes) / max(tokens_written, 1),

@@ -6,21 +6,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 
-from decoding_core.errors import InvalidSettingsError, UnknownMethodError
-from decoding_core.methods import available, build
+from decoding_core.errors import InvalidSettingsError
+from decoding_core.methods import build
 from decoding_core.settings import MethodSettings, Threshold
 from decoding_core.verifier import VerifierRole, role_of
 from edge_app.evaluation.pair import Readers, read
-from edge_app.retrieval import personalisation
 from edge_app.retrieval.context import Prompts
 from edge_app.retrieval.personalisation import USUAL
 from edge_app.service.text_job import as_read
 
-ALL = "all"
 RERANKED = "bm25+reranker"
 """The past texts of bm25 that a reranker puts first."""
 _USUAL = MethodSettings()
@@ -46,35 +43,6 @@ class Arm:
     def method(self) -> str:
         """Its name."""
         return self.settings.method
-
-
-def names(words: str) -> list[str]:
-    """The methods in `all`, or in names with commas; raises UnknownMethodError."""
-    if words.strip() == ALL:
-        return list(available())
-    chosen = list(dict.fromkeys(word.strip() for word in words.split(",")))
-    for name in chosen:
-        if name not in available():
-            known = ", ".join(available())
-            raise UnknownMethodError(
-                f"there is no method '{name}'; choose all, or some of: {known}"
-            )
-    return chosen
-
-
-def histories(words: str, reranker: Path | None) -> list[str]:
-    """How past texts are chosen: `all`, or names with commas, and what a reranker
-    chooses if there is one.
-
-    Raises:
-        InvalidSettingsError: there is no such personalisation.
-    """
-    chosen = personalisation.available()
-    if words.strip() != ALL:
-        chosen = tuple(dict.fromkeys(word.strip() for word in words.split(",")))
-    for name in chosen:
-        personalisation.check(name)
-    return [*chosen, *([] if reranker is None else [RERANKED])]
 
 
 def arms(

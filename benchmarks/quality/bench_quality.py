@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
 
-from benchmarks.cache import Cache, code_id, key_of, versions
+from benchmarks.cache import code_id, versions
 from benchmarks.options import (
     AT_LEAST_ONE,
     FILE,
@@ -22,17 +20,17 @@ from benchmarks.options import (
     SEED,
     TEMPERATURE,
     TOP_P,
+    Listed,
     flag,
     option,
 )
 from decoding_core.errors import ContextFullError, StoppedError
 from decoding_core.foreign_text import one_line
+from decoding_core.methods import available
 from decoding_core.settings import FIXED_LENGTH, MethodSettings
-from edge_app.commands.terminal import STOPPED, Progress, note, stoppable
-from edge_app.config.settings import read_settings
+from edge_app.commands.terminal import Progress, note
 from edge_app.retrieval import personalisation
 from models.command_line import Command
-from models.folders import state_folder
 
 if TYPE_CHECKING:
     from benchmarks.quality.arms import Arm
@@ -162,8 +160,8 @@ def document(
         case = {"set": one.case.group, "user": one.case.user, "query": one.case.name}
         texts.append({**case, **arm, **outcome, "nats": one.nats, "bytes": one.size})
     return {
-        "settings": {**run, **asdict(lab.how)},
-        "models": {role: file_of(path) for role, path in lab.models.items()},
+        "settings": run,
+        "models": {role: file_of(path) for role, path in lab.bench.models.items()},
         "versions": {**versions(), "code": code_id()},
         "rows": [
             {
@@ -189,21 +187,33 @@ def document(
     required=True,
     metavar="PATH",
 )
-@option("--methods", str, "all", "all, or names with commas.", metavar="NAMES")
+@option(
+    *("--methods", Listed(click.Choice(available())), "all"),
+    "all, or names with commas.",
+    metavar="NAMES",
+)
 @option("--users", AT_LEAST_ONE, 3, "The first N of each set.")
 @option("--queries", AT_LEAST_ONE, 1, "The first N of each user.")
 @option("--max-tokens", click.IntRange(1, 4096), 1024, "The longest text.")
 @option("--temperature", TEMPERATURE, 0.0, "0 is greedy.")
 @option("--top-p", TOP_P, 1.0, "As for writing.")
 @option("--seed", SEED, 0, "Of drawn tokens and of the resamples.")
-@option("--strength", str, "1", "Numbers, with commas: a row for each.")
-@option("--threshold", str, "0.5", "Numbers, with commas; auto is one too.")
-@option("--costeer-steps", str, str(_USUAL.costeer_steps), "T, for costeer.")
+@option("--strength", Listed(click.FLOAT), "1", "Numbers, with commas: a row for each.")
+@option(
+    *("--threshold", Listed(click.FLOAT, auto=True), "0.5"),
+    "Numbers, with commas; auto is one too.",
+)
+@option(
+    *("--costeer-steps", Listed(click.INT), str(_USUAL.costeer_steps)),
+    "T, for costeer.",
+)
 @option("--costeer-alpha", float, _USUAL.costeer_alpha, "Of its loop.")
 @option("--costeer-lambda", float, _USUAL.costeer_lambda, "Of its loop.")
 @option("--costeer-eta", float, _USUAL.costeer_eta, "Of its loop.")
 @option(
-    *("--personalisation", str, personalisation.USUAL),
+    "--personalisation",
+    Listed(click.Choice(personalisation.available())),
+    personalisation.USUAL,
     "How past texts are chosen: all, or names with commas.",
     metavar="NAMES",
 )
@@ -233,56 +243,42 @@ def command(**options: Any) -> None:
             --personalisation bm25,noise,profile
     """
     # llama.cpp takes 0.2 s to load, which --help does without: hence the imports here.
+    from benchmarks.pair import measuring
     from benchmarks.quality import arms, writing
-    from edge_app.commands.service_config import service_config
     from edge_app.evaluation import tables
     from edge_app.evaluation.cases import read_files
+    from edge_app.evaluation.pair import Measuring
 
     writing.check_extra()
-    named = ("temperature", "top_p", "seed", "draft_length", "candidates")
-    named += ("costeer_alpha", "costeer_lambda", "costeer_eta")  # type: ignore[assignment]
+    named = [
+        *("temperature", "top_p", "seed", "draft_length", "candidates"),
+        *("costeer_alpha", "costeer_lambda", "costeer_eta"),
+    ]
+    reranker = options["reranker"]
     chosen = arms.arms(
-        arms.names(options["methods"]),
+        options["methods"],
         MethodSettings(**{name: options[name] for name in named}),
-        [
-            "auto" if word == "auto" else _number("threshold", word)
-            for word in _words(options["threshold"])
-        ],
-        [_number("strength", word) for word in _words(options["strength"])],
-        may_refuse=options["methods"].strip() == arms.ALL,
-        steps=[
-            int(_number("costeer-steps", word))
-            for word in _words(options["costeer_steps"])
-        ],
-        histories=arms.histories(options["personalisation"], options["reranker"]),
+        options["threshold"],
+        options["strength"],
+        may_refuse=set(options["methods"]) == set(available()),
+        steps=options["costeer_steps"],
+        histories=[*options["personalisation"], *([arms.RERANKED] if reranker else [])],
     )
     cases = read_files(options["data"], options["users"], options["queries"])
-    with ExitStack() as opened:
-        stop = opened.enter_context(stoppable())
-        found = service_config(
-            read_settings(),
-            server="",  # both models run here
-            specialist=options["specialist"],
-            generalist=options["generalist"],
-        )
-        numbers = (options[n] for n in ("max_tokens", "passages", "threads", "seed"))
-        models = {"specialist": found.specialist, "generalist": found.generalist}
-        lab = writing.Lab(models, writing.How(*numbers), stop, options["reranker"])
-        opened.enter_context(closing(lab))
-        folder = options["cache"] or state_folder() / "bench"
-        kept = folder / f"quality-{key_of(lab.hashes)[:12]}.jsonl"
-        cache = opened.enter_context(closing(Cache(kept, fresh=options["fresh"])))
-        results: list[Result] = []
-        with Progress("writing") as progress:
-            try:
-                for result in lab.results(cases, chosen, cache, progress.show):
-                    results.append(result)  # noqa: PERF402 (what was done counts, too)
-            except StoppedError:
-                note(
-                    f"stopped after {len(results)} of {len(cases) * len(chosen)} texts;"
-                    " they are kept: the same command goes on from there"
-                )
-                sys.exit(STOPPED)
+    how = Measuring(
+        passages=options["passages"],
+        max_tokens=options["max_tokens"],
+        seed=options["seed"],
+    )
+    results: list[Result] = []
+    with measuring("quality", options) as bench, Progress("writing") as progress:
+        lab = writing.Lab(bench, how, reranker)
+        try:
+            for result in lab.results(cases, chosen, progress.show):
+                results.append(result)  # noqa: PERF402 (what was done counts, too)
+        except StoppedError as error:
+            count = f"{len(results)} of {len(cases) * len(chosen)} texts"
+            raise StoppedError(f"stopped after {count}") from error
     if lab.crowded:
         note(
             f"{lab.crowded} of the texts left out: their prompts leave no room for the "
@@ -306,14 +302,3 @@ def command(**options: Any) -> None:
         asked["data"] = [str(path) for path in options["data"]]
         asked["texts left out"] = lab.crowded
         tables.write(options["json_file"], document(rows, results, lab, asked))
-
-
-def _words(words: str) -> list[str]:
-    return list(dict.fromkeys(word.strip() for word in words.split(",")))
-
-
-def _number(name: str, word: str) -> float:
-    try:
-        return float(word)
-    except ValueError as error:
-        raise click.UsageError(f"--{name} takes numbers such as 0.5,1") from error

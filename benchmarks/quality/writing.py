@@ -9,24 +9,22 @@ synonyms, which need WordNet.
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any, cast
 
 from base.extras import how_to_add
-from benchmarks.cache import Cache, code_id, key_of, sha256_of, versions
-from benchmarks.pair import Pair
-from benchmarks.quality.arms import RERANKED, Arm, nats_of, target_of
+from benchmarks.cache import key_of, sha256_of
+from benchmarks.pair import Bench
+from benchmarks.quality.arms import RERANKED, Arm, Target, nats_of, target_of
 from decoding_core.errors import (
     ContextFullError,
     InvalidSettingsError,
     MessageError,
-    StoppedError,
 )
 from decoding_core.messages import (
     DraftBlock,
@@ -45,18 +43,14 @@ from decoding_core.wire_json import (
 )
 from edge_app.decoding.events import Emit, Received, Sent
 from edge_app.evaluation.cases import Case
-from edge_app.evaluation.pair import end_of_turn
+from edge_app.evaluation.pair import Measuring
 from edge_app.retrieval import personalisation
 from edge_app.retrieval.context import (
-    LONGEST_CONTEXT,
-    PromptBuilder,
     Prompts,
     RetrievalContext,
     RetrievalQuery,
 )
-from edge_app.service.profiles import Profiler
 from models.running.loading import load_reranker
-from models.running.settings import EngineSettings
 
 
 def check_extra() -> None:
@@ -150,23 +144,12 @@ class FramedVerifier(VerifierHere):
         self._inner.close()
 
     def _sent(self, what: str, data: bytes) -> bytes:
-        self._emit(Sent(time.time(), "in-process", what, len(data), (), b""))
+        self._emit(Sent(time.time(), "in-process", what, len(data), (), data))
         return data
 
     def _received(self, what: str, data: bytes) -> bytes:
         self._emit(Received(time.time(), what, len(data)))
         return data
-
-
-@dataclass(frozen=True, slots=True)
-class How:
-    """What is the same for all texts of a run."""
-
-    max_tokens: int
-    passages: int
-    threads: int
-    seed: int = 0
-    """Of past texts that are drawn by chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,42 +184,27 @@ class Result:
 
 
 class Lab:
-    """The models, loaded with the first result that is not kept."""
+    """Writes with each arm, and measures; each result is kept."""
 
     def __init__(
-        self,
-        models: Mapping[str, Path],
-        how: How,
-        stop: threading.Event,
-        reranker: Path | None = None,
+        self, bench: Bench, how: Measuring, reranker: Path | None = None
     ) -> None:
-        self.models = dict(models)
-        self.hashes = {role: sha256_of(path) for role, path in models.items()}
+        self.bench = bench
         self.how = how
-        self.stop = stop
         self.crowded = 0
         """Texts whose prompts left no room for them."""
         self._reranker = reranker
-        self._opened = ExitStack()
-
-    @cached_property
-    def pair(self) -> Pair:
-        """Both models; raises ModelError when one cannot be used."""
-        files = self.models["specialist"], self.models["generalist"]
-        pair = Pair(*files, self.how.threads, context=LONGEST_CONTEXT, stop=self.stop)
-        return self._opened.enter_context(closing(pair))
 
     @cached_property
     def context(self) -> RetrievalContext:
         """What chooses among past texts, besides their words; raises ModelError when
         the reranker cannot be used."""
-        reranker = None
-        if self._reranker is not None:
-            settings = EngineSettings(threads=self.how.threads)
-            loaded = load_reranker(self._reranker, settings)
-            reranker = self._opened.enter_context(closing(loaded))
-        profiler = Profiler(self.pair.summariser(), self.hashes["specialist"])
-        return RetrievalContext(profiler, reranker)
+        context = self.bench.pair.context
+        if self._reranker is None:
+            return context
+        loaded = load_reranker(self._reranker, self.bench.engine)
+        reranker = self.bench.opened.enter_context(closing(loaded))
+        return replace(context, reranker=reranker)
 
     def prompts(self, case: Case, history: str) -> Prompts:
         """The prompts of the app, with how the text begins at their ends."""
@@ -245,17 +213,11 @@ class Lab:
             name = personalisation.USUAL
         else:
             context = replace(context, reranker=None)
-        model = self.pair.small
-        beginning = model.vocabulary.tokenize(case.beginning, False)
-        found = personalisation.find(
-            name,
-            case.history(),
-            RetrievalQuery(case.request, how.passages, seed=how.seed),
-            context,
-        )
-        built = PromptBuilder(
-            model.vocabulary.tokenize, model.chat_template, self.pair.context_length
-        ).build(
+        pair = self.bench.pair
+        beginning = pair.small.vocabulary.tokenize(case.beginning, False)
+        query = RetrievalQuery(case.request, how.passages, seed=how.seed)
+        found = personalisation.find(name, case.history(), query, context)
+        built = pair.builder().build(
             case.request,
             found.passages,
             found.beside(case.background),
@@ -271,117 +233,96 @@ class Lab:
         self,
         cases: Sequence[Case],
         arms: Sequence[Arm],
-        kept: Cache,
         progress: Callable[[int, int], None],
     ) -> Iterator[Result]:
-        """A result for each text and arm, from `kept` or computed and put there.
+        """A result for each text and arm.
 
         Raises:
             StoppedError: the person stopped.
         """
         for number, case in enumerate(cases):
             try:
-                for one in self._of_case(case, arms, kept):
+                for place, one in enumerate(self._of_case(case, arms), 1):
                     yield one
-                    done = number * len(arms) + arms.index(one.arm) + 1
-                    progress(done, len(cases) * len(arms))
+                    progress(number * len(arms) + place, len(cases) * len(arms))
             except ContextFullError:
                 self.crowded += 1
 
-    def close(self) -> None:
-        """Free the models."""
-        self._opened.close()
-
-    def _of_case(
-        self, case: Case, arms: Sequence[Arm], kept: Cache
-    ) -> Iterator[Result]:
-        usual = personalisation.USUAL
-        made: dict[str, Prompts] = {}
+    def _of_case(self, case: Case, arms: Sequence[Arm]) -> Iterator[Result]:
         past = case.history()
         texts = [one.text for one in map(past.passage, past.kinds()) if one]
         depends = {
             "case": [asdict(case.request), case.text, case.beginning, case.background],
             "history": key_of({"texts": texts}),
-            "models": self.hashes,
             "how": asdict(self.how),
-            "code": code_id(),
-            "versions": versions(),
+            "reranker": self._reranker and sha256_of(self._reranker),
         }
-        if self._reranker is not None:
-            depends["reranker"] = sha256_of(self._reranker)
+        prompts = cache(partial(self.prompts, case))
 
-        def prompts(history: str) -> Prompts:
-            if history not in made:
-                made[history] = self.prompts(case, history)
-            return made[history]
-
-        def result(of: Mapping[str, Any], compute: Callable[[], Any]) -> Any:
+        def result(
+            history: str,
+            of: Mapping[str, Any],
+            compute: Callable[[Prompts], dict[str, Any]],
+        ) -> Any:
             def or_crowded() -> dict[str, Any]:
                 try:
-                    return dict(compute())
+                    return compute(prompts(history))
                 except ContextFullError as error:
                     return {"crowded": str(error)}
 
-            found = kept.result({**depends, **of}, or_crowded)
+            found = self.bench.result({**depends, "reads": history, **of}, or_crowded)
             if "crowded" in found:
                 raise ContextFullError(found["crowded"])
             return found
 
         targets = {t.key: t for t in (target_of(arm.settings) for arm in arms) if t}
-        costs: dict[str, Any] = {}
+        measure = partial(self._nats, case, list(targets.values()))
         for arm in arms:
-            if self.stop.is_set():
-                raise StoppedError("stopped")
-            history = arm.history or usual
-            if targets and history not in costs:
-                costs[history] = result(
-                    {"kind": "nats", "reads": history, "targets": sorted(targets)},
-                    lambda h=history: self._nats(case, prompts(h), targets.values()),  # type: ignore[misc]
-                )
+            history = arm.history or personalisation.USUAL
+            cost: dict[str, Any] = {"size": 0, "nats": {}}
+            if targets:
+                cost = result(history, {"targets": sorted(targets)}, measure)
             outcome = None
             if not arm.refusal:
-                settings = asdict(arm.settings)
-                body = result(
-                    {"kind": "text", "reads": history, "settings": settings},
-                    lambda a=arm, h=history: self.written(case, prompts(h), a),  # type: ignore[misc]
-                )
+                of = {"settings": asdict(arm.settings)}
+                body = result(history, of, partial(self.written, case, arm))
                 outcome = Outcome(**body)
-            target, cost = target_of(arm.settings), costs.get(history)
-            nats = cost["nats"][target.key] if target and cost else None
-            yield Result(case, arm, outcome, cost["size"] if cost else 0, nats)
+            target = target_of(arm.settings)
+            nats = cost["nats"][target.key] if target else None
+            yield Result(case, arm, outcome, cost["size"], nats)
 
-    def written(self, case: Case, prompts: Prompts, arm: Arm) -> dict[str, Any]:
+    def written(self, case: Case, arm: Arm, prompts: Prompts) -> dict[str, Any]:
         """What an arm writes."""
-        pair = self.pair
+        pair = self.bench.pair
         written = pair.write_from(
             prompts,
             arm.settings,
             self.how.max_tokens,
             lambda emit: FramedVerifier(pair.verifier(), emit),
         )
-        told = written.statistics
+        counts = written.statistics
         outcome = Outcome(
             text=written.text,
-            tokens=told.accepted + told.recovered + told.bonus + told.local,
-            drafted=told.drafted,
-            accepted=told.accepted,
-            rounds=told.rounds,
-            up=told.bytes_up,
-            down=told.bytes_down,
-            seconds=told.seconds,
+            tokens=counts.accepted + counts.recovered + counts.bonus + counts.local,
+            drafted=counts.drafted,
+            accepted=counts.accepted,
+            rounds=counts.rounds,
+            up=counts.bytes_up,
+            down=counts.bytes_down,
+            seconds=counts.seconds,
             ended=written.ended,
             scores=scores(written.text, case.text),
         )
         return asdict(outcome)
 
-    def _nats(self, case: Case, prompts: Prompts, targets: Any) -> dict[str, Any]:
+    def _nats(
+        self, case: Case, targets: Sequence[Target], prompts: Prompts
+    ) -> dict[str, Any]:
         """What the true text costs, and how many of its bytes were counted."""
-        vocabulary = self.pair.small.vocabulary
-        text = vocabulary.tokenize(case.text)
+        pair = self.bench.pair
+        text = pair.small.vocabulary.tokenize(case.text)
         ids = text[: self.how.max_tokens]
-        size = sum(len(vocabulary.piece(token)) for token in ids)
-        end = end_of_turn(self.pair.small)
-        if len(ids) == len(text) and end is not None:
-            ids = [*ids, end]
-        readers = self.pair.readers(prompts)
-        return {"size": size, "nats": nats_of(readers, ids, list(targets))}
+        size = sum(len(pair.small.vocabulary.piece(token)) for token in ids)
+        if len(ids) == len(text) and pair.end is not None:
+            ids = [*ids, pair.end]
+        return {"size": size, "nats": nats_of(pair.readers(prompts), ids, targets)}

@@ -109,7 +109,8 @@ def score(case: Case) -> Score:
 
 def figures(scores: Sequence[Score]) -> str:
     """Exact, lost and left of some mails, in one line."""
-    exact = wilson(sum(s.exact for s in scores), len(scores))
+    share = wilson(sum(s.exact for s in scores), len(scores))
+    exact = f"{share.value:6.1%} ({share.low:.1%} to {share.high:.1%}, n={len(scores)})"
     lost = _share([s.lost for s in scores], [s.own for s in scores])
     left = _share([s.left for s in scores], [s.others for s in scores])
     return f"exact {exact}  lost {lost}  left {left}"

@@ -56,14 +56,14 @@ def pair(models):
     from benchmarks.pair import Pair
 
     files = models["llama_cpp"]
-    settings = EngineSettings(precision="float32", extra_buffers=False)
-    pair = Pair(files["specialist"], files["generalist"], 1, settings=settings)
+    settings = EngineSettings(1, precision="float32", extra_buffers=False)
+    pair = Pair(files["specialist"], files["generalist"], settings)
     yield pair
     pair.close()
 
 
 def examples():
-    from benchmarks.pair import emails_asked_for
+    from tests.exported_models import emails_asked_for
 
     return emails_asked_for(TEXTS, 1)
 
@@ -89,7 +89,7 @@ def margin(pair, prompts, settings, ids, other):
 @pytest.mark.parametrize("place", ["base here", "base on vllm", "base on the device"])
 def test_the_same_tokens_as_llama_cpp_but_for_ties(models, vllm, pair, place, tmp_path):
     """At temperature 0, by each method; ties are counted."""
-    from benchmarks.pair import prompts_of
+    from tests.exported_models import prompts_of
 
     files, second = models["llama_cpp"], None
     options = ["--base", files["specialist"]]
@@ -130,7 +130,7 @@ def test_the_same_tokens_as_llama_cpp_but_for_ties(models, vllm, pair, place, tm
 
 def test_a_text_goes_on_when_vllm_is_killed_and_started_again(models, vllm, pair):
     """In mid-text, without a word to the person, and the text is the same."""
-    from benchmarks.pair import prompts_of
+    from tests.exported_models import prompts_of
 
     (example, *_) = examples()
     settings = MethodSettings(temperature=0.0, draft_length=4, window=1)

@@ -50,7 +50,7 @@ class Device:
     """Writes one text of which it drafts what was really written there."""
 
     def __init__(self, number, example, model, gateways):
-        from benchmarks.pair import prompts_of
+        from tests.exported_models import prompts_of
 
         self.settings = MethodSettings(temperature=0.0, draft_length=DRAFT)
         self.written = model.vocabulary.tokenize(example.text)[:TOKENS]
@@ -99,7 +99,7 @@ class Device:
 def test_no_token_is_lost_with_a_gateway(vllm):
     """The texts are those of a quiet day, tokens that are nearly as likely apart, and
     each that its gateway was taken from was opened once more, from its own tokens."""
-    from benchmarks.pair import emails_asked_for
+    from tests.exported_models import emails_asked_for
 
     model = load_model(locate("specialist"))
     examples = emails_asked_for(TEXTS, 1)

@@ -1,20 +1,18 @@
 """The attack finds who wrote a text, and finds nothing where nothing is to be found."""
 
-import json
-
 import numpy as np
 import pytest
 
 from benchmarks.privacy.attack import PublicView, evidence_of, seen_in
+from benchmarks.quality.writing import FramedVerifier
 from decoding_core.messages import DraftBlock, OpenSession, digest
 from decoding_core.methods import build
 from decoding_core.settings import MethodSettings
-from decoding_core.verifier import EngineVerifier, VerifierHere, role_of
-from decoding_core.wire_json import open_to_json
-from edge_app.decoding.events import EventEmitter
+from decoding_core.verifier import EngineVerifier, role_of
+from edge_app.decoding.events import EventEmitter, Sent
 from edge_app.decoding.loop import DecodeLoop
 from edge_app.privacy.ledger import Entry
-from tests.fakes import HashEngine, opened_session, verdict_on
+from tests.fakes import HashEngine, opened_session
 
 SIZE = 9
 PUBLIC = (0,)
@@ -36,28 +34,15 @@ class Small(HashEngine):
         return found
 
 
-class Recording(VerifierHere):
-    """Keeps the bytes of what it is sent, as the ledger does."""
+def recording(entries):
+    """The verifier of a server, which keeps the bytes that it is sent in `entries`."""
 
-    local = False
+    def record(event):
+        if isinstance(event, Sent):
+            entries.append(Entry(0.0, "", event.what, event.size, (), event.payload))
 
-    def __init__(self, inner, entries):
-        super().__init__()
-        self.inner, self.entries = inner, entries
-
-    def open(self, request):
-        self.frames = role_of(request.terms).frames
-        body = json.dumps(open_to_json(request)).encode()
-        self.entries.append(Entry(0.0, "", "open", len(body), (), body))
-        return self.inner.open(request)
-
-    def verify(self, block):
-        frame = self.frames.encode_block(block)
-        self.entries.append(Entry(0.0, "", "block", len(frame), (), frame))
-        return verdict_on(self.inner, block)
-
-    def close(self):
-        self.inner.close()
+    large = HashEngine("large", SIZE, memory=1, spread=0.7)
+    return FramedVerifier(EngineVerifier(large, Small()), record)
 
 
 def written(favoured, seed, tokens=24, **options):
@@ -65,8 +50,7 @@ def written(favoured, seed, tokens=24, **options):
     options = {"temperature": 1.0, "candidates": SIZE, "draft_length": 4, **options}
     settings = MethodSettings(seed=seed, **options)
     method, entries = build(settings), []
-    small, large = Small(), HashEngine("large", SIZE, memory=1, spread=0.7)
-    verifier = Recording(EngineVerifier(large, small), entries)
+    verifier = recording(entries)
     request = OpenSession(PUBLIC, (), "fake", settings.terms())
     loop = DecodeLoop(
         settings,
@@ -154,8 +138,7 @@ def test_what_left_is_read_from_the_bytes():
 def test_a_block_that_is_sent_again_tells_nothing_new():
     entries = []
     settings = MethodSettings(temperature=1.0, draft_length=3)
-    verifier = Recording(EngineVerifier(HashEngine("large", SIZE), Small()), entries)
-    verifier.open(OpenSession(PUBLIC, (), "fake", settings.terms()))
+    recording(entries).open(OpenSession(PUBLIC, (), "fake", settings.terms()))
     frames = role_of(settings.terms()).frames
     block = DraftBlock(0, 0, 0, digest(()), (), (3, 4, 5))
     frame = frames.encode_block(block)

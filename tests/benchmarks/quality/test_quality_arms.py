@@ -1,17 +1,13 @@
 """Arms of a sweep, their targets, and the messages between the models."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from benchmarks.quality.arms import (
-    RERANKED,
     Target,
     arms,
-    histories,
-    names,
     nats_of,
     target_of,
 )
@@ -54,7 +50,7 @@ def test_a_setting_that_makes_no_difference_is_no_arm():
 
 def test_all_methods():
     """Each is there, those that cannot write with the reason."""
-    found = arms(names("all"), MethodSettings(), [0.5], [1.0], may_refuse=True)
+    found = arms(available(), MethodSettings(), [0.5], [1.0], may_refuse=True)
     assert [one.method for one in found] == list(available())
     refused = [one.method for one in found if one.refusal]
     assert refused == ["rejection"]
@@ -170,7 +166,7 @@ def test_histories_are_rows_of_what_reads_them():
     """Of each way to choose past texts, for methods to which it makes a difference; T
     for CoSteer alone."""
     found = arms(
-        names("all"),
+        available(),
         WARM,
         [0.5],
         [1.0],
@@ -190,12 +186,3 @@ def test_histories_are_rows_of_what_reads_them():
     ]
     strengths = [target_of(one.settings).value for one in found if one.steps]
     assert strengths == pytest.approx([0.476190] * 2 + [1.783257] * 2, abs=1e-6)
-
-
-def test_a_reranker_is_a_row_only_where_one_is_given():
-    """Of the texts that bm25 finds."""
-    assert histories("bm25, noise", None) == ["bm25", "noise"]
-    assert histories("bm25", Path("rank.gguf")) == ["bm25", RERANKED]
-    assert set(histories("all", None)) >= {"bm25", "noise", "profile", "none"}
-    with pytest.raises(InvalidSettingsError, match="no personalisation 'pag'"):
-        histories("pag", None)

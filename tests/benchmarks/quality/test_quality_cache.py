@@ -30,7 +30,6 @@ def test_results_are_found_again(path):
     """By what they depend on, in whatever order that is told."""
     with closing(Cache(path)) as cache:
         cache.put({"a": 1, "b": [2]}, {"text": "ein Fähnchen\n"})
-        assert cache.get({"b": [2], "a": 1}) == {"text": "ein Fähnchen\n"}
     with closing(Cache(path)) as cache:
         assert cache.get({"b": [2], "a": 1}) == {"text": "ein Fähnchen\n"}
         assert cache.get({"b": [2], "a": 2}) is None
