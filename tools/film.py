@@ -21,9 +21,10 @@ import click
 from rich.cells import cell_len
 
 from decoding_core.foreign_text import gate_output
-from edge_app.service.tape import RecordedService, Tape, events_of, read_tape
+from edge_app.service.tape import Tape, events_of, read_tape
 from edge_app.tui.app import SpecSteerApp
 from tests.waiting import PATIENCE, until_true
+from tools.picture import Player
 from tools.screen_rows import Look, Row, rows
 
 FRAME = 1 / 8  # seconds
@@ -82,7 +83,7 @@ async def shoot(tape: Tape, size: tuple[int, int]) -> list[Frame]:
     """Start, write, look at what left, at what was read, and at the letter again."""
     events = events_of(tape.runs()[0])
     stage = _Stage(schedule(tape))
-    service = RecordedService([events], pace=stage.wait_for_turn)
+    service = Player([events], pace=stage.wait_for_turn)
     app = SpecSteerApp(
         service,
         save_folder=Path(),
@@ -100,7 +101,7 @@ async def shoot(tape: Tape, size: tuple[int, int]) -> list[Frame]:
                     stage.now += FRAME
                     stage.moved.notify_all()
                 await until_true(
-                    lambda: service.played_all or stage.waiting >= stage.played(),
+                    lambda: service.played or stage.waiting >= stage.played(),
                     "for the tape",
                 )
                 await until_true(lambda: app.writing.background.idle, "for the app")
