@@ -77,26 +77,25 @@ class VllmServer:
 
 
 class Gateway:
-    """A process of ours before the vLLM."""
+    """`specsteer-cloud serve`, which comes back at the same port."""
 
-    def __init__(self, vllm, *options):
+    def __init__(self, *options):
+        self._options, self.port = options, 0
+        self.start()
+
+    def start(self):
+        """Start it and wait until it is ready."""
+        command = sys.executable, "-m", "cloud_api", "serve", "--port", str(self.port)
+        own = {"SPECSTEER_CLOUD_TOKEN": TOKEN, "SPECSTEER_EXTRA_BUFFERS": "off"}
         self._process = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "cloud_api", "serve", "--port", "0"),
-                *("--generalist-url", vllm.url, *map(str, options)),
-                *("--precision", "float32", "--threads", "1"),
-            ],
+            [*command, *map(str, self._options)],
             stdout=subprocess.PIPE,
-            env={
-                **os.environ,
-                "SPECSTEER_CLOUD_TOKEN": TOKEN,
-                "SPECSTEER_EXTRA_BUFFERS": "off",
-            },
+            env={**os.environ, **own},
             text=True,
         )
         self.url = json.loads(self._process.stdout.readline())["url"]
         self.port = int(self.url.rsplit(":", 1)[1])
-        for _ in moments("the gateway is not ready", pause=0.1):
+        for _ in moments("the server is not ready", pause=0.1):
             assert self._process.poll() is None
             with suppress(urllib.error.URLError):
                 urllib.request.urlopen(f"{self.url}/readyz", timeout=PATIENCE).close()
@@ -111,9 +110,15 @@ class Gateway:
         return CloudVerifier(self.url, TOKEN, emit)
 
 
+def gateway_of(vllm, *options):
+    """A server of ours before the vLLM."""
+    exact = "--precision", "float32", "--threads", "1"
+    return Gateway("--generalist-url", vllm.url, *options, *exact)
+
+
 @contextmanager
 def gateway(vllm, *options):
-    server = Gateway(vllm, *options)
+    server = gateway_of(vllm, *options)
     try:
         yield server
     finally:

@@ -88,16 +88,6 @@ def test_what_lies_outside_of_the_row_is_bounded(method, beta):
             assert (bound == 0.0) == (count == 60)
 
 
-def test_the_bound_is_near_where_little_is_left_out():
-    """It says more than that a share is below one."""
-    rng = np.random.default_rng(1)
-    small, large, base = log_softmax(rng.normal(0, 6, (3, 60)))
-    settings = MethodSettings(method="lightcosteer", candidates=40)
-    block = DraftBlock(0, 0, 0, 0, (), ())
-    row = verify(block, large[None], base[None], role_of(settings.terms())).rows[0]
-    assert build(settings).truncation_bound(small, row) < 0.01
-
-
 CHANGED = {"costeer_steps": 7, "costeer_alpha": 0.5, "costeer_lambda": 3.0}
 
 

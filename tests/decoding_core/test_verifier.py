@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from decoding_core.errors import MessageError, VocabularyMismatchError
 from decoding_core.messages import (
-    NOTHING_LEFT_OUT,
     RATIO_UNIT,
     WINDOW,
     DraftBlock,
@@ -18,9 +17,7 @@ from decoding_core.messages import (
 from decoding_core.sampling import TIED, ArrayRows, log_softmax
 from decoding_core.verifier import (
     EngineVerifier,
-    common_prefix,
     count_kept,
-    evaluate_rows,
     role_of,
     verify,
 )
@@ -95,32 +92,17 @@ def test_the_tail_is_never_too_small(seed, strength):
     assert row.tail_log_ratio == np.float32(row.tail_log_ratio)
 
 
-def test_with_all_candidates_there_is_no_tail():
-    """Nothing is left out."""
-    large, base = np.random.default_rng(1).normal(size=(2, 2, 50))
-    row = verified(3, large, base, method="lossless", candidates=50).rows[0]
-    assert row.tail_log_ratio == NOTHING_LEFT_OUT
-
-
-def test_rejection_gets_a_count_alone():
-    """No vector leaves the server; and each epoch has noise of its own."""
-    verifier = opened(Terms("rejection", temperature=1.0))
+@pytest.mark.parametrize("method", ["steering", "rejection"])
+def test_the_noise_of_an_epoch(method):
+    """Rejection has one of its own in each, and is sent a count alone; the texts of
+    other methods do not depend on how often they were refused."""
+    verifier, alone = opened(Terms(method, "stochastic", 1.0)), method == "rejection"
     verdicts = []
     for epoch in range(60):
         one = replace(block(drafted=(4, 5, 6), threshold=9.0), epoch=epoch, round=epoch)
         verdicts.append(verifier.verify(one))
-    assert all(verdict.rows == () for verdict in verdicts)
-    assert len({verdict.accepted for verdict in verdicts}) > 1
-
-
-def test_other_methods_keep_their_noise_in_every_epoch():
-    """So that their texts do not depend on how often they were refused."""
-    verifier = opened(Terms("steering", "stochastic", 1.0))
-    counts = set()
-    for epoch in range(30):
-        one = replace(block(drafted=(4, 5, 6), threshold=9.0), epoch=epoch, round=epoch)
-        counts.add(verifier.verify(one).accepted)
-    assert len(counts) == 1
+    assert all((verdict.rows == ()) == alone for verdict in verdicts)
+    assert (len({verdict.accepted for verdict in verdicts}) > 1) == alone
 
 
 def test_the_coupled_method_gets_a_row_at_every_position():
@@ -218,10 +200,6 @@ def test_the_next_text_is_read_from_where_it_differs_from_the_last():
         assert large.read == base.read == [*prompt, 4]
 
     assert large.evaluations == base.evaluations == [4, 2]
-
-
-def test_a_block_without_a_draft_has_no_ratio():
-    assert opened().verify(block(drafted=())).ratio_sum == 0.0
 
 
 def test_the_time_that_the_models_took_is_told():
@@ -385,21 +363,6 @@ def test_rows_of_two_engines_are_compared(far):
     assert found.rows[0].tail_log_ratio == plain.rows[0].tail_log_ratio
 
 
-def test_an_engine_that_offers_rows_is_asked_for_them():
-    """Any other hands out its logits."""
-
-    class Engine:
-        def evaluate(self, readings):
-            return ["logits"] * len(readings)
-
-    class Offering(Engine):
-        def evaluate_rows(self, readings):
-            return ["rows"] * len(readings)
-
-    assert evaluate_rows(Engine(), [1, 2]) == ["logits", "logits"]
-    assert evaluate_rows(Offering(), [1]) == ["rows"]
-
-
 def plainly_verified(one, large, base, role):
     """The verdict by its definition, over whole rows of float64 log-probabilities."""
     temperature, weight = role.terms.temperature, role.method.delta_weight
@@ -451,9 +414,3 @@ def test_a_verdict_is_that_of_the_plain_formulas(
         np.testing.assert_allclose(row.generalist_logprobs, generalist, atol=5e-6)
         np.testing.assert_allclose(row.base_logprobs, of_base, atol=5e-6)
         assert tail - 5e-6 <= row.tail_log_ratio <= tail + 5e-5
-
-
-def test_common_prefix():
-    assert common_prefix((1, 2, 3), (1, 2)) == 2
-    assert common_prefix((1, 2, 3), (1, 9, 3)) == 1
-    assert common_prefix((), (1,)) == 0

@@ -85,10 +85,12 @@ def same(one, other):
         assert left.tail_log_ratio == right.tail_log_ratio
 
 
-@given(blocks)
-def test_a_block_survives_its_coding(block):
+@given(blocks, st.sampled_from([Kind.RESYNC, Kind.BUSY, Kind.ERROR]), u32, u32, u32)
+def test_blocks_and_signals_survive_their_coding(block, kind, epoch, round_, value):
     """A frame decodes to what was encoded."""
     assert FORMAT.decode_block(FORMAT.encode_block(block)) == block
+    signal = Signal(kind, epoch, round_, value)
+    assert FORMAT.decode_answer(FORMAT.encode_signal(signal)) == signal
 
 
 @pytest.mark.parametrize("form", [COMPARED, ALONE])
@@ -97,13 +99,6 @@ def test_a_verdict_survives_its_coding(form, data):
     """With the base's opinion and without."""
     verdict = data.draw(verdicts(form.with_base))
     same(form.decode_answer(form.encode_verdict(verdict, 8)), verdict)
-
-
-@given(st.sampled_from([Kind.RESYNC, Kind.BUSY, Kind.ERROR]), u32, u32, u32)
-def test_a_signal_survives_its_coding(kind, epoch, round_, value):
-    """Resync, busy and error."""
-    signal = Signal(kind, epoch, round_, value)
-    assert FORMAT.decode_answer(FORMAT.encode_signal(signal)) == signal
 
 
 @given(blocks, verdicts())
@@ -123,6 +118,22 @@ def test_hostile_bytes_are_refused_or_read(data, direction):
     for candidate in (frame, b"\x02\x01" + frame[2:], data):
         with contextlib.suppress(MessageError):
             decode(candidate)
+
+
+bounds = st.sampled_from([*b"\x00\x01\x7f\x80\xfe\xff\x03\x10\x11\x40\x41"])
+changes = st.lists(st.tuples(st.integers(0, 60), bounds | st.integers(0, 255)))
+
+
+@given(blocks, changes, st.integers(-3, 3))
+def test_a_mutated_frame_is_a_block_or_refused(block, changes, grown):
+    """What is let in is a block that can be sent again as it came."""
+    frame = bytearray(FORMAT.encode_block(block))
+    for place, byte in changes:
+        frame[place] = byte
+    frame = bytes(frame + bytes(max(grown, 0)))[: len(frame) + grown]
+    with contextlib.suppress(MessageError):
+        found = FORMAT.decode_block(frame)
+        assert FORMAT.decode_block(FORMAT.encode_block(found)) == found
 
 
 def verdict_of(ids=(1, 5), large=(-1.0, -2.0), small=(-1.0, -2.0), tail=-3.0, **sums):

@@ -4,16 +4,12 @@ exact distribution that the method is proved to emit."""
 import numpy as np
 import pytest
 
-from decoding_core.messages import OpenSession
-from decoding_core.methods import build
 from decoding_core.sampling import log_softmax
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier
-from edge_app.decoding.events import EventEmitter
-from edge_app.decoding.loop import DecodeLoop
 from tests.exact import cut, farthest
-from tests.fakes import opened_session
 from tests.integration.test_shared_noise import prompts
+from tests.writing import Writing
 
 SEEDS, CELLS = 600, 6
 THRESHOLD, STRENGTH, CANDIDATES, TEMPERATURE = 0.8, 1.5, 60, 0.8
@@ -123,21 +119,12 @@ def texts(three, method, specialist):
         )
         for engine in three:
             engine.rollback(0)
-        verifier = EngineVerifier(three[2], three[1])
-        session = opened_session(
-            verifier,
-            OpenSession(public, (), specialist.vocabulary_id, settings.terms()),
-        )
-        loop = DecodeLoop(
-            settings,
-            build(settings),
-            three[0],
-            private,
-            session,
-            EventEmitter(lambda _: None, lambda _: b""),
-            max_tokens=2,
-        )
-        yield [token for block in loop.blocks() for token in block.token_ids]
+        yield Writing(
+            *(settings, three[0], EngineVerifier(three[2], three[1]), 2, ()),
+            prompts=(private, public),
+            vocabulary_id=specialist.vocabulary_id,
+            weighs=False,
+        ).run()
 
 
 def cell_of(pair, firsts, seconds):

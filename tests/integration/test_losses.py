@@ -2,11 +2,8 @@
 sockets: the text is the one of a quiet day, bit for bit."""
 
 import json
-import os
 import random
 import signal
-import subprocess
-import sys
 import threading
 from contextlib import closing, contextmanager
 
@@ -17,56 +14,34 @@ from websockets.sync.client import connect
 from decoding_core.messages import (
     VERSION,
     DraftBlock,
-    OpenSession,
     Terms,
     Verdict,
     digest,
 )
-from decoding_core.methods import build
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import role_of
-from edge_app.decoding.events import EventEmitter, Notice, Sent, emit_to
-from edge_app.decoding.loop import DecodeLoop
-from edge_app.decoding.session import Patience, VerifierSession
+from edge_app.decoding.events import Sent, emit_to
+from edge_app.decoding.session import Patience
 from edge_app.privacy.budget import Account, CountingVerifier, PrivacyLimits
 from edge_app.transport.client import CloudVerifier
 from models.engines.llama_cpp import LlamaContext
 from tests.fakes import HashEngine
 from tests.integration.test_shared_noise import prompts
 from tests.relay import Relay
+from tests.vllm_server import TOKEN, Gateway
 from tests.waiting import PATIENCE
+from tests.writing import Writing
 
-TOKEN = "t" * 24
 LOSSES = ("restart", "kill", "expire", "evict", "drop")
 UNSEEN = ("evict", "drop")
 """The server still has the session after these."""
 
 
-class Server:
-    """`specsteer-cloud serve` with room for one text, that can lose things."""
+class Server(Gateway):
+    """A server with room for one text, that can lose things."""
 
     def __init__(self):
-        self._port, self._process = 0, None
-        self.start()
-
-    def start(self):
-        self._process = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "cloud_api", "serve"),
-                *("--sessions", "1", "--port", str(self._port)),
-            ],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, "SPECSTEER_CLOUD_TOKEN": TOKEN},
-            text=True,
-        )
-        self.url = json.loads(self._process.stdout.readline())["url"]
-        self._port = int(self.url.rsplit(":", 1)[1])
-
-    def end(self, number=signal.SIGTERM):
-        self._process.send_signal(number)
-        self._process.wait()
-        self._process.stdout.close()
+        super().__init__("--sessions", "1")
 
     def forget(self, session_id):
         """As an idle session is forgotten."""
@@ -114,63 +89,43 @@ def server():
     server.end()
 
 
-class Text:
+class Text(Writing):
     """One text of the real loop and client, with losses before the blocks of these
     numbers."""
 
     def __init__(
         self, server, relay, specialist, context, settings, losses, tokens, account=None
     ):
-        self.events, self.opened = [], 0
-        self._server, self._relay, self._losses = server, relay, dict(losses)
-        private, public = prompts(specialist)
-        cloud = verifier = CloudVerifier(relay.url, TOKEN, self._tell)
+        events, losses = [], dict(losses)
+        self._server, self._relay = server, relay
+        cloud = verifier = CloudVerifier(relay.url, TOKEN, events.append)
         if account is not None:
             verifier = CountingVerifier(cloud, account)
-            cloud.attach(emit_to(verifier.hear, self._tell), threading.Event())
-        self._request = OpenSession(
-            tuple(public), (), specialist.vocabulary_id, settings.terms()
-        )
-        emitter = EventEmitter(self._tell, specialist.vocabulary.piece)
-        session = VerifierSession(
-            verifier,
-            self._request,
-            emitter.notice,
-            patience=Patience((0.05,) * 2000, 1000.0),
-        )
-        session.open()
+            cloud.attach(emit_to(verifier.hear, events.append), threading.Event())
         engine = context.sequence()
         engine.rollback(0)
-        loop = DecodeLoop(
-            settings,
-            build(settings),
-            engine,
-            private,
-            session,
-            emitter,
-            max_tokens=tokens,
-            draws=account,
+        super().__init__(
+            *(settings, engine, verifier, tokens, ()),
+            prompts=prompts(specialist),
+            vocabulary_id=specialist.vocabulary_id,
+            piece=specialist.vocabulary.piece,
+            weighs=False,
+            account=account,
+            events=events,
+            patience=Patience((0.05,) * 2000, 1000.0),
         )
         self.rounds = self.lost = 0
-        for _ in loop.blocks():
+        for _ in self.loop.blocks():
             self.rounds += 1
-            if kind := self._losses.pop(self.rounds, None):
+            if kind := losses.pop(self.rounds, None):
                 self._lose(kind, cloud)
-        session.close()
-        assert not self._losses, "losses after the end of the text"
-        self.tokens = [(token.id, token.origin) for token in emitter.tokens]
+        self.session.close()
+        assert not losses, "losses after the end of the text"
         # That a slow machine is waited for is no loss.
-        notices = (e.text for e in self.events if isinstance(e, Notice))
-        self.notices = [text for text in notices if "it is waited for" not in text]
-        openings = [
-            json.loads(event.payload)
-            for event in self.events
-            if isinstance(event, Sent) and event.what == "open" and event.payload
-        ]
-        self.openings = [tuple(body["text_ids"]) for body in openings]
-
-    def _tell(self, event):
-        self.events.append(event)
+        self.told = [one for one in self.notices if "it is waited for" not in one]
+        openings = [e for e in self.all(Sent) if e.what == "open" and e.payload]
+        bodies = [json.loads(event.payload) for event in openings]
+        self.openings = [tuple(body["text_ids"]) for body in bodies]
 
     def _lose(self, kind, verifier):
         self.lost += kind not in UNSEEN
@@ -180,7 +135,7 @@ class Text:
         elif kind == "expire":
             self._server.forget(verifier._session_id)
         elif kind == "evict":
-            self._server.push_out(self._request)
+            self._server.push_out(self.request)
         else:
             assert self._relay.cut()
 
@@ -188,7 +143,7 @@ class Text:
 @contextmanager
 def texts(server, specialist):
     with (
-        closing(Relay(server._port)) as relay,
+        closing(Relay(server.port)) as relay,
         closing(LlamaContext(specialist, 1, 1024)) as context,
     ):
 
@@ -213,9 +168,9 @@ def check(write, method, seed, tokens, count):
     places = chance.sample(range(1, quiet.rounds), count)
     kinds = [LOSSES[(seed + i) % len(LOSSES)] for i in range(count)]
     disturbed = write(settings, dict(zip(places, kinds, strict=True)), tokens)
-    assert disturbed.tokens == quiet.tokens
-    assert not disturbed.notices
-    whole = tuple(token for token, _ in quiet.tokens)
+    assert disturbed.text == quiet.text
+    assert not disturbed.told
+    whole = tuple(quiet.ids)
     # One that comes while the models are loading is sent again.
     openings = set(disturbed.openings)
     assert len(openings) == 1 + disturbed.lost
@@ -273,7 +228,7 @@ def test_what_left_through_a_real_socket_is_counted_once(
     losses = dict(zip((2, 4, 6, 8, 10), LOSSES, strict=True))
     with texts(server, specialist) as write:
         text = write(settings, losses, 40, account)
-    assert not text.notices
+    assert not text.told
     frames = role_of(settings.terms()).frames
     left, settled = set(), {}
     for event in text.events:

@@ -3,17 +3,13 @@
 import numpy as np
 import pytest
 
-from decoding_core.messages import OpenSession
-from decoding_core.methods import build
 from decoding_core.sampling import log_softmax
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier
-from edge_app.decoding.events import EventEmitter
-from edge_app.decoding.loop import DecodeLoop
 from edge_app.transport.client import CloudVerifier
 from models.chat import prompt_ids
 from models.prompts import Excerpt, Request, private_messages, public_messages
-from tests.fakes import opened_session
+from tests.writing import Writing
 
 TEXT = "Hullo Ana,\n\nThank you for the photos; that is going on the piano.\n\nTess"
 
@@ -39,22 +35,21 @@ def settings_for(seed, vocabulary_size):
     )
 
 
-def speculative(settings, specialist, contexts, verifier, tokens):
-    private, public = prompts(specialist)
-    session = opened_session(
-        verifier,
-        OpenSession(tuple(public), (), specialist.vocabulary_id, settings.terms()),
-    )
+def written(settings, specialist, contexts, verifier, tokens):
+    """The token ids of a text of the real loop."""
     engine = contexts[0].sequence(0)
     engine.rollback(0)
-    emitter = EventEmitter(lambda _: None, specialist.vocabulary.piece)
-    method = build(settings)
-    loop = DecodeLoop(
-        settings, method, engine, private, session, emitter, max_tokens=tokens
+    writing = Writing(
+        *(settings, engine, verifier, tokens, ()),
+        prompts=prompts(specialist),
+        vocabulary_id=specialist.vocabulary_id,
+        piece=specialist.vocabulary.piece,
+        weighs=False,
+        may_go_offline=False,
     )
-    list(loop.blocks())
+    writing.run()
     verifier.close()
-    return [token.id for token in emitter.tokens]
+    return writing.ids
 
 
 def stepwise(settings, specialist, contexts, tokens):
@@ -76,47 +71,28 @@ def stepwise(settings, specialist, contexts, tokens):
 def check(seeds, specialist, contexts, references, verifier, tokens):
     for seed in seeds:
         settings = settings_for(seed, specialist.vocabulary_size)
-        written = speculative(settings, specialist, contexts, verifier(), tokens)
-        assert written == stepwise(settings, specialist, references, tokens), seed
+        found = written(settings, specialist, contexts, verifier(), tokens)
+        assert found == stepwise(settings, specialist, references, tokens), seed
 
 
-def in_process(contexts):
+def verifiers(place, contexts, server):
+    if place == "socket":  # two processes, and real frames between them
+        return lambda: CloudVerifier(server.url, server.token, lambda _: None)
     return lambda: EngineVerifier(contexts[2].sequence(0), contexts[1].sequence(0))
 
 
-def over_the_socket(server):
-    return lambda: CloudVerifier(server.url, server.token, lambda _: None)
-
-
-def test_in_process(specialist, contexts, reference_contexts):
-    """One seed; 200 are the slow test's."""
-    check(
-        range(1),
-        specialist,
-        contexts,
-        reference_contexts,
-        in_process(contexts),
-        10,
-    )
-
-
-def test_over_the_socket(specialist, contexts, reference_contexts, server):
-    """Two processes and real frames between them."""
-    check(
-        range(1, 2),
-        specialist,
-        contexts,
-        reference_contexts,
-        over_the_socket(server),
-        10,
-    )
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("place", ["in process", "socket"])
-def test_two_hundred_seeds(place, specialist, contexts, reference_contexts, server):
+@pytest.mark.parametrize(
+    ("place", "seeds", "tokens"),
+    [
+        ("in process", range(1), 10),
+        ("socket", range(1, 2), 10),
+        pytest.param("in process", range(200), 16, marks=pytest.mark.slow),
+        pytest.param("socket", range(200), 16, marks=pytest.mark.slow),
+    ],
+)
+def test_a_text_equals_step_by_step_steering(
+    place, seeds, tokens, specialist, contexts, reference_contexts, server
+):
     """Token for token, for every seed."""
-    verifier = (
-        in_process(contexts) if place == "in process" else over_the_socket(server)
-    )
-    check(range(200), specialist, contexts, reference_contexts, verifier, 16)
+    verifier = verifiers(place, contexts, server)
+    check(seeds, specialist, contexts, reference_contexts, verifier, tokens)

@@ -22,7 +22,7 @@ from models.files import locate
 from models.running.loading import load_model
 from tests import vllm_server
 from tests.relay import Relay
-from tests.vllm_server import TOKEN, Gateway, VllmServer
+from tests.vllm_server import TOKEN, VllmServer, gateway_of
 from tests.waiting import Elapsed
 
 pytestmark = pytest.mark.slow
@@ -106,7 +106,7 @@ def test_no_token_is_lost_with_a_gateway(vllm):
     base = locate("specialist")
 
     def load(killing):
-        gateways = [Gateway(vllm, "--base", base) for _ in range(2)]
+        gateways = [gateway_of(vllm, "--base", base) for _ in range(2)]
         killed = threading.Event()
 
         def half_way():

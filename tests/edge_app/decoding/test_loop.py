@@ -1,79 +1,16 @@
-import threading
 from itertools import product
 
 import pytest
 
 from decoding_core.errors import StoppedError
-from decoding_core.messages import OpenSession
 from decoding_core.methods import available, build
 from decoding_core.sampling import log_softmax
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier, role_of
-from edge_app.decoding.events import Drafted, EventEmitter, Settled, Tally, Verified
-from edge_app.decoding.loop import DecodeLoop
+from edge_app.decoding.events import Drafted, Settled, Verified
 from edge_app.decoding.on_device import OfflineVerifier, verifier_of
-from edge_app.decoding.session import Patience, VerifierSession
 from tests.fakes import DyingVerifier, HashEngine, TableEngine, WidthEngine, seeds
-
-PRIVATE, PUBLIC = (11, 12, 13, 1, 2), (1, 2)
-END = 16
-
-
-class Writing:
-    """A loop over fakes, and what it told."""
-
-    def __init__(
-        self,
-        settings,
-        small,
-        verifier,
-        max_tokens=20,
-        end_ids=(END,),
-        never=None,
-        piece=lambda i: f"<{i}>".encode(),
-        account=None,
-        given_ids=(),
-        **options,
-    ):
-        self.events = []
-        self.stop = threading.Event()
-        self.engine = small
-        self.emitter = EventEmitter(self.events.append, piece, weighs=True)
-        session = VerifierSession(
-            verifier,
-            OpenSession(PUBLIC, (), "fake", settings.terms()),
-            self.emitter.notice,
-            **{"patience": Patience(pauses=()), "stop": self.stop, **options},
-        )
-        session.open()
-        self.loop = DecodeLoop(
-            settings,
-            build(settings),
-            small,
-            PRIVATE,
-            session,
-            self.emitter,
-            max_tokens=max_tokens,
-            end_ids=end_ids,
-            never=never,
-            stop=self.stop,
-            draws=account,
-            given_ids=given_ids,
-        )
-
-    def run(self):
-        list(self.loop.blocks())
-        return [token.id for token in self.emitter.tokens]
-
-    @property
-    def origins(self):
-        return [token.origin for token in self.emitter.tokens]
-
-
-def hashed(settings, seed="", **options):
-    """Three random engines that do not agree."""
-    verifier = EngineVerifier(HashEngine("large" + seed), HashEngine("base" + seed))
-    return Writing(settings, HashEngine("small" + seed), verifier, **options)
+from tests.writing import END, PRIVATE, PUBLIC, Writing, hashed
 
 
 def scripted(threshold, generalist_script, **changes):
@@ -90,7 +27,7 @@ def scripted(threshold, generalist_script, **changes):
 
 def counts(writing):
     """Of each verified block: drafted, accepted, given up behind it."""
-    verified = [event for event in writing.events if isinstance(event, Verified)]
+    verified = writing.all(Verified)
     return [(event.drafted, event.accepted, event.in_vain) for event in verified]
 
 
@@ -122,7 +59,9 @@ def test_a_text_that_is_given_goes_on_as_it_did(method, length):
     block carries."""
     settings = MethodSettings(method=method, temperature=1.0, seed=7)
     whole = hashed(settings, max_tokens=60, end_ids=()).run()
-    rest = hashed(settings, max_tokens=60, end_ids=(), given_ids=whole[:length])
+    rest = hashed(
+        settings, max_tokens=60, end_ids=(), loop={"given_ids": whole[:length]}
+    )
     assert rest.run() == whole[length:]
 
 
@@ -175,19 +114,15 @@ def test_what_is_drafted_behind_a_refusal_is_in_vain():
     """It is counted, and never verified; the text goes on from the refused place."""
     writing = scripted(0.5, [3, 4, 9, 6, 7, 8], draft_length=2, window=2)
     tokens = writing.run()
-    verified = [event for event in writing.events if isinstance(event, Verified)]
+    verified = writing.all(Verified)
     assert tokens[:2] == [3, 4]
     assert counts(writing)[:2] == [(2, 2, 0), (2, 0, 2)]
     assert verified[1].refused == ("<5>", "<6>", "<7>", "<8>")
     assert writing.origins[:3] == ["accepted", "accepted", "recovered"]
-    tally = Tally()
-    for event in writing.events:
-        tally.add(event)
-    numbers = tally.statistics()
+    numbers = writing.tally.statistics()
     assert numbers.in_vain == sum(vain for *_, vain in counts(writing))
     assert numbers.drafted == sum(drafted for drafted, *_ in counts(writing))
-    drafted = sum(isinstance(event, Drafted) for event in writing.events)
-    assert drafted == numbers.drafted + numbers.in_vain
+    assert len(writing.all(Drafted)) == numbers.drafted + numbers.in_vain
 
 
 @pytest.mark.parametrize(
@@ -273,7 +208,7 @@ def test_the_specialist_reads_every_token_once(window):
     for block in writing.loop.blocks():
         text += block.token_ids
         assert writing.engine.read[: len(text) - 1] == text[:-1]
-    drafted = sum(isinstance(event, Drafted) for event in writing.events)
+    drafted = len(writing.all(Drafted))
     recovered = writing.origins.count("recovered")
     read = sum(writing.engine.evaluations)
     assert read <= len(PRIVATE) + drafted + recovered
@@ -294,7 +229,7 @@ def test_offline_every_token_is_local():
     writing = Writing(MethodSettings(), HashEngine("small"), OfflineVerifier())
     writing.run()
     assert set(writing.origins) == {"local"}
-    assert not any(isinstance(event, Verified) for event in writing.events)
+    assert not writing.all(Verified)
 
 
 def test_stop_keeps_what_is_settled():
@@ -303,7 +238,7 @@ def test_stop_keeps_what_is_settled():
     with pytest.raises(StoppedError):
         for _ in writing.loop.blocks():
             writing.stop.set()
-    settled = [t for e in writing.events if isinstance(e, Settled) for t in e.tokens]
+    settled = [token for event in writing.all(Settled) for token in event.tokens]
     assert settled == writing.emitter.tokens
     assert settled
 
@@ -327,7 +262,7 @@ def test_what_may_not_follow_a_text_is_not_drawn_there(method):
         verifier = verifier_of(
             role, lambda server=server: server, lambda base=base: base
         )
-        tokens = Writing(settings, small, verifier, never=never, max_tokens=40).run()
+        tokens = Writing(settings, small, verifier, 40, loop={"never": never}).run()
         behind_odd += sum(odd(tokens[:at]) for at in range(1, len(tokens)))
         for at in range(1, len(tokens)):
             assert not (odd(tokens[:at]) and odd(tokens[: at + 1]))
@@ -347,10 +282,6 @@ def test_thoughts_are_neither_shown_nor_counted():
     )
     writing.run()
     assert writing.emitter.text() == "Hi Ana."
-    shown = [e.text for e in writing.events if isinstance(e, Drafted)]
-    assert "".join(shown) == "Hi Ana."
-    tally = Tally()
-    for event in writing.events:
-        tally.add(event)
+    assert "".join(event.text for event in writing.all(Drafted)) == "Hi Ana."
     # The first half of the mark could still have been text.
-    assert tally.statistics().local == len(["<thi", "Hi", " Ana", ".", "end"])
+    assert writing.tally.statistics().local == len(["<thi", "Hi", " Ana", ".", "end"])

@@ -13,9 +13,10 @@ from edge_app.decoding.events import Drafted, Verified
 from edge_app.decoding.loop import MOST_REFUSALS
 from edge_app.decoding.on_device import verifier_of
 from edge_app.privacy.budget import CountingVerifier
-from tests.edge_app.decoding.test_loop import END, PRIVATE, PUBLIC, Writing, reference
+from tests.edge_app.decoding.test_loop import reference
 from tests.exact import check_frequencies, cut
 from tests.fakes import HashEngine, seeds
+from tests.writing import END, PRIVATE, PUBLIC, Writing
 
 WORDS, SEEDS = 17, 300
 
@@ -145,7 +146,7 @@ def test_the_first_two_tokens_follow_their_distribution(changes, target):
             seed=seed,
             **changes,
         )
-        ids = [t.id for t in written(settings, max_tokens=2).emitter.tokens]
+        ids = written(settings, max_tokens=2).ids
         firsts.append(ids[0])
         if ids[0] == likeliest:
             seconds.append(ids[1])
@@ -177,11 +178,7 @@ def test_where_the_base_runs_changes_no_text(method, temperature, seeds):
                 threshold=(0.5, "auto")[seed % 2],
             )
             writing = written(settings, str(seed))
-            verified = [
-                (e.drafted, e.accepted)
-                for e in writing.events
-                if isinstance(e, Verified)
-            ]
+            verified = [(e.drafted, e.accepted) for e in writing.all(Verified)]
             both.append((writing.emitter.tokens, verified, writing.loop.ended))
         assert both[0] == both[1]
 
@@ -206,8 +203,7 @@ def test_a_text_equals_step_by_step_steering(changes, seeds):
     target."""
     for seed in seeds:
         settings = MethodSettings(seed=seed, **changes)
-        ids = [token.id for token in written(settings, str(seed)).emitter.tokens]
-        assert ids == reference(settings, 20, str(seed))
+        assert written(settings, str(seed)).ids == reference(settings, 20, str(seed))
 
 
 @pytest.mark.parametrize(
@@ -221,7 +217,7 @@ def test_a_text_equals_step_by_step_steering(changes, seeds):
 def test_candidates_that_are_few_are_reported(method, candidates, bounds):
     """The largest bound of a text; none if the whole vocabulary travels."""
     settings = MethodSettings(method=method, temperature=1.0, candidates=candidates)
-    verified = [e for e in written(settings).events if isinstance(e, Verified)]
+    verified = written(settings).all(Verified)
     assert all(bounds(one.truncation_bound) for one in verified)
 
 
@@ -281,7 +277,7 @@ def test_the_automatic_threshold_is_the_running_mean(seeds):
             draft_length=(8, 3, "auto")[seed % 3],
             window=(1, 2, 4)[seed % 3],
         )
-        Writing(settings, small, verifier, 100, end_ids=()).run()
+        Writing(settings, small, verifier, 100, ()).run()
         sums, places = np.zeros(8), np.zeros(8)
         for block, verdict in verifier.rounds:
             first = block.position + len(block.settled)
@@ -313,35 +309,23 @@ def test_a_place_where_all_is_refused_ends_the_text():
     writing = Writing(settings, small, Refusing(large, base))
     assert writing.run() == []
     assert writing.loop.ended == "refused"
-    verified = [event for event in writing.events if isinstance(event, Verified)]
+    verified = writing.all(Verified)
     assert len(verified) == MOST_REFUSALS
     drafts = {tuple(event.refused) for event in verified}
     assert len(drafts) > MOST_REFUSALS / 2
 
 
-class Scripted:
-    """Stands for `Noise.uniform`: one number for each use, whatever the position."""
-
-    def __init__(self):
-        self.numbers = {}
-
-    def __call__(self, use, position, attempt=0):
-        return self.numbers[use]
-
-
 def one_token(settings, models, numbers, account=None):
-    """(drafted, kept, written) where these are the random numbers."""
+    """(drafted, kept, written) with one random number for each use."""
     small, large, base = map(FixedEngine, models)
     verifier = EngineVerifier(large, base)
     if account is not None:
         verifier = CountingVerifier(verifier, account)
     writing = Writing(settings, small, verifier, 1, account=account)
     with pytest.MonkeyPatch.context() as patch:
-        scripted = Scripted()
-        scripted.numbers = numbers
-        patch.setattr(Noise, "uniform", lambda _, *key: scripted(*key))
+        patch.setattr(Noise, "uniform", lambda _, use, *place: numbers[use])
         (token,) = writing.run()
-    drafted = next(e.id for e in writing.events if isinstance(e, Drafted))
+    drafted = writing.all(Drafted)[0].id
     return drafted, writing.origins == ["accepted"], token
 
 
@@ -417,8 +401,7 @@ def test_no_text_is_longer_than_asked_nor_goes_on_after_its_end(name):
             )
             if name == "rejection":
                 settings = replace(settings, threshold=0.5)
-            told = written(settings, str(seed), most).emitter.tokens
-            tokens = [token.id for token in told]
+            tokens = written(settings, str(seed), most).ids
             assert END not in tokens[:-1]
             ended += tokens[-1] == END
             assert len(tokens) == most or tokens[-1] == END

@@ -1,7 +1,6 @@
 """Whatever happens between device and server, the text is the one of a quiet day."""
 
-import random
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -28,108 +27,21 @@ from decoding_core.messages import (
 from decoding_core.methods import available, build
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier, VerifierHere, role_of
-from edge_app.decoding.events import EventEmitter, Notice, Tally, emit_to
-from edge_app.decoding.loop import DecodeLoop
-from edge_app.decoding.on_device import EdgeBaseVerifier
 from edge_app.decoding.session import Patience, VerifierSession
-from edge_app.privacy.budget import Account, CountingVerifier
 from edge_app.transport.client import CloudVerifier
 from tests.edge_app.decoding.losing_server import (
     DISTURBANCES,
     LOSING,
     Hurried,
-    LosingServer,
 )
-from tests.edge_app.decoding.test_loop import Writing
 from tests.fakes import HashEngine, seeds, verdict_on
+from tests.writing import PRIVATE, PUBLIC, Run, Writing
 
-PRIVATE, PUBLIC = (11, 12, 13, 1, 2), (1, 2)
 METHODS = [
     name
     for name in available()
     if build(MethodSettings(method=name, temperature=1.0)).needs_generalist
 ]
-
-
-@dataclass
-class Run:
-    """A text of the real loop and the real client over a losing server."""
-
-    settings: MethodSettings
-    disturbances: dict = field(default_factory=dict)
-    max_tokens: int = 40
-    context: int = 10_000  # of the specialist
-    server_context: int = 10_000
-    seed: str = ""
-    patience: Patience = field(default_factory=Patience)
-    timing: int = 0
-    """Chooses when an answer that is there has come, and for how long is drafted on
-    until then: no clock decides, so that whatever fails fails again."""
-    account: Account | None = None  # counts what leaves
-
-    def __post_init__(self):
-        self.server = LosingServer(
-            self.disturbances, self.seed, self.server_context, self.timing
-        )
-        small = HashEngine("small" + self.seed, context=self.context)
-        self.write(small, HashEngine("base" + self.seed), PRIVATE)
-
-    def write(self, small, base, private, piece=lambda token: b"x", **named):
-        self.now, self.stop = 0.0, Hurried()
-        self.events, self.tally = [], Tally()
-        verifier = CloudVerifier("http://x", "", lambda _: None, self.stop)
-        verifier._connection = self.server
-        method = build(self.settings)
-        if self.settings.base == "edge" and method.needs_base:
-            verifier = EdgeBaseVerifier(verifier, base)
-        if self.account is not None:
-            verifier = CountingVerifier(verifier, self.account)
-            self.server.tell = verifier.hear
-        self.emitter = EventEmitter(emit_to(self.events.append, self.tally.add), piece)
-        session = VerifierSession(
-            verifier,
-            OpenSession(PUBLIC, (), "fake", self.settings.terms()),
-            self.emitter.notice,
-            patience=self.patience,
-            stop=self.stop,
-            clock=lambda: self.now,
-        )
-        session.open()
-        self.loop = DecodeLoop(
-            self.settings,
-            method,
-            small,
-            private,
-            session,
-            self.emitter,
-            max_tokens=self.max_tokens,
-            draws=self.account,
-            **named,
-        )
-        patience = random.Random(self.timing)
-        self.loop._has_time = lambda: patience.random() < 0.7
-        self.epochs = []  # in which each token was drawn
-        epoch = session.epoch
-        for block in self.loop.blocks():
-            self.epochs += [epoch] * len(block.token_ids)
-            epoch = session.epoch
-            self.now += 1.0
-
-    @property
-    def text(self):
-        return [(token.id, token.origin) for token in self.emitter.tokens]
-
-    @property
-    def notices(self):
-        return [event.text for event in self.events if isinstance(event, Notice)]
-
-    @property
-    def origins(self):
-        return [token.origin for token in self.emitter.tokens]
-
-    @property
-    def ids(self):
-        return tuple(token.id for token in self.emitter.tokens)
 
 
 def check_same(quiet, disturbed):
@@ -142,7 +54,7 @@ def check_same(quiet, disturbed):
         assert len(server.opened) == 1 + server.losses
     else:  # with a block that was void already, a session may be lost in silence
         assert len(server.opened) <= 1 + server.losses
-    assert all(text == quiet.ids[: len(text)] for text in server.opened)
+    assert all(list(text) == quiet.ids[: len(text)] for text in server.opened)
     assert all(seconds <= 10 for seconds in disturbed.stop.waits)
 
 
@@ -319,10 +231,6 @@ class Waiting(Writing):
         for _ in self.loop.blocks():
             self.now += 1.0
 
-    @property
-    def notices(self):
-        return [event.text for event in self.events if isinstance(event, Notice)]
-
 
 GONE = CloudUnreachableError("there is no answer")
 
@@ -340,7 +248,7 @@ def test_a_server_that_is_back_is_used_again():
     assert "the rest is written on this device alone" in writing.notices[0]
     assert "is back" in writing.notices[1]
     again = verifier.opened[1]
-    assert again.text_ids == tuple(t.id for t in writing.emitter.tokens)[:last]
+    assert again.text_ids == tuple(writing.ids[:last])
 
 
 def test_a_text_begun_alone_is_verified_once_there_is_a_server():

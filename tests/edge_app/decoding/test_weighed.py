@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-from test_loop import PRIVATE, Writing, hashed
 
 from decoding_core.sampling import log_softmax
 from decoding_core.settings import MethodSettings
@@ -12,6 +11,7 @@ from edge_app.decoding.deciders import likeliest_few
 from edge_app.decoding.events import Alternatives, event_from, to_json
 from edge_app.decoding.on_device import OfflineVerifier
 from tests.fakes import HashEngine
+from tests.writing import PRIVATE, Writing, hashed
 
 
 @pytest.mark.parametrize("method", ["steering", "speculative"])
@@ -26,10 +26,9 @@ def test_each_settled_token_is_weighed(method, window):
     writing.run()
 
     places = {}
-    for event in writing.events:
-        if isinstance(event, Alternatives):
-            places |= dict(enumerate(event.places, event.position))
-            assert event_from(json.loads(to_json(event))) == event
+    for event in writing.all(Alternatives):
+        places |= dict(enumerate(event.places, event.position))
+        assert event_from(json.loads(to_json(event))) == event
     tokens = writing.emitter.tokens
     assert sorted(places) == list(range(len(tokens)))
     for at, token in enumerate(tokens):
@@ -44,11 +43,10 @@ def test_each_settled_token_is_weighed(method, window):
 
 def test_nothing_is_weighed_unasked():
     settings = MethodSettings(method="steering", draft_length=4)
-    writing = hashed(settings)
-    writing.emitter.weighs = False
+    writing = hashed(settings, weighs=False)
     writing.run()
 
-    assert not [one for one in writing.events if isinstance(one, Alternatives)]
+    assert not writing.all(Alternatives)
 
 
 def test_the_numbers_are_the_specialists_own():
@@ -56,7 +54,7 @@ def test_the_numbers_are_the_specialists_own():
     writing = Writing(settings, HashEngine("small"), OfflineVerifier())
     writing.run()
 
-    first = next(event for event in writing.events if isinstance(event, Alternatives))
+    first = writing.all(Alternatives)[0]
     row = HashEngine("small").evaluate(PRIVATE)[-1]
     chances = np.exp(log_softmax(row / 0.5))
     for choice in first.places[0].choices:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from decoding_core.methods import build
 from edge_app.decoding.events import HeldBack
 from edge_app.decoding.on_device import RememberedRows
-from edge_app.privacy.budget import Account, PrivacyLimits, PublicText
+from edge_app.privacy.budget import Account, PublicText
 from edge_app.privacy.guard.gate import _TYPED, FIRST_NAMES, LAST_NAMES, GuardGate
 from edge_app.privacy.guard.history import index_of
 from edge_app.privacy.guard.words import words_of
 from models.running.interface import Vocabulary
 from tests.edge_app.decoding.losing_server import LosingServer
-from tests.edge_app.decoding.test_verifier_session import Run
 from tests.fakes import HashEngine
+from tests.writing import Run
 
 HISTORY = (
     "Hi Ben,\n\nZoltan Petrović has the keys; his number is 0176 5512 334 and he lives "
@@ -106,57 +105,62 @@ class Listening(LosingServer):
         super().send(path, frame, token_ids, **options)
 
 
-@dataclass
 class GuardedRun(Run):
     """A text of the real loop, guard and client over a losing server."""
 
-    draft: str = DRAFT
-    history: tuple = HISTORY
-    request: str = REQUEST
-    secrets: tuple = SECRETS
-    guarded: bool = True
-    mode: str = "placeholder"
-    ask: object = None
-    agreeable: bool = False  # whether the server's models find every token as likely
-    private: tuple = (9, 9, 1, 2)
-    given: int = 0  # how many tokens of the draft stand there before it is written
-    limits: PrivacyLimits | None = None  # of an account; None: none is kept
-
-    def __post_init__(self):
-        self.vocabulary = PieceVocabulary(*self.history, self.draft)
-        size = self.vocabulary.size
-        script = [*self.vocabulary.tokenize(self.draft), size - 1]
-        self.max_tokens = len(script) + 10
-        self.server = Listening(self.disturbances)
+    def __init__(
+        self,
+        settings,
+        disturbances=None,
+        *,
+        draft=DRAFT,
+        history=HISTORY,
+        request=REQUEST,
+        secrets=SECRETS,
+        guarded=True,
+        mode="placeholder",
+        ask=None,
+        seed="",
+        agreeable=False,  # whether the server's models find every token as likely
+        private=(9, 9, 1, 2),
+        given=0,  # how many tokens of the draft stand there before it is written
+        limits=None,  # of an account; None: none is kept
+    ):
+        self.secrets, self.private = secrets, private
+        self.vocabulary = vocabulary = PieceVocabulary(*history, draft)
+        size = vocabulary.size
+        script = [*vocabulary.tokenize(draft), size - 1]
+        most = len(script) + 10
+        self.server = Listening(disturbances or {})
 
         def model(name):
-            spread = 0.0 if self.agreeable else 1.0
-            return HashEngine(name + self.seed, size, spread=spread)
+            return HashEngine(name + seed, size, spread=0.0 if agreeable else 1.0)
 
         self.server.models = model("large"), model("base")
-        self.gate = None
-        if self.guarded:
-            index = index_of(self.history, self.request, own=self.history)
-            self.gate = GuardGate(index, self.vocabulary, self.mode, self.ask)
-        if self.limits is not None:
+        self.gate = self.account = None
+        events = []
+        if guarded:
+            index = index_of(history, request, own=history)
+            self.gate = GuardGate(index, vocabulary, mode, ask)
+        if limits is not None:
             self.account = Account(
-                self.settings.draw(),
+                settings.draw(),
                 RememberedRows(model("base")),
-                lambda event: self.events.append(event),
-                self.limits,
-                judges=build(self.settings).decided_by == "device",
-                public=PublicText(self.gate, self.max_tokens),
+                events.append,
+                limits,
+                judges=build(settings).decided_by == "device",
+                public=PublicText(self.gate, most),
             )
-        liking = 20.0 if self.agreeable else 6.0
-        self.writer = Writer(script, len(self.private), size, liking)
+        liking = 20.0 if agreeable else 6.0
+        self.writer = Writer(script, len(private), size, liking)
         self.write(
-            self.writer,
-            model("base"),
-            self.private,
-            self.vocabulary.piece,
-            end_ids=self.vocabulary.end_ids,
-            gate=self.gate,
-            given_ids=script[: self.given],
+            *(settings, self.writer, model("base"), most),
+            prompts=(private, PROMPT),
+            piece=vocabulary.piece,
+            end_ids=vocabulary.end_ids,
+            account=self.account,
+            events=events,
+            loop={"gate": self.gate, "given_ids": script[:given]},
         )
 
     @property
@@ -165,7 +169,7 @@ class GuardedRun(Run):
 
     @property
     def held(self):
-        return [event for event in self.events if isinstance(event, HeldBack)]
+        return self.all(HeldBack)
 
     @property
     def public(self):

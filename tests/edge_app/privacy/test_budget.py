@@ -29,10 +29,9 @@ from edge_app.privacy.budget import (
     PublicText,
 )
 from tests.edge_app.decoding.losing_server import DISTURBANCES
-from tests.edge_app.decoding.test_loop import Writing
 from tests.edge_app.decoding.test_methods_in_the_loop import FixedEngine, emission
-from tests.edge_app.decoding.test_verifier_session import PRIVATE, PUBLIC, Run
 from tests.fakes import HashEngine
+from tests.writing import PRIVATE, PUBLIC, Run, Writing
 
 STEERING = MethodSettings(
     method="steering", temperature=0.8, top_p=0.9, seed=3, draft_length=4, window=3

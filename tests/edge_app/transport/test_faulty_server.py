@@ -15,8 +15,8 @@ from decoding_core.methods import available, build
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier, VerifierHere, role_of
 from edge_app.decoding.on_device import EdgeBaseVerifier
-from tests.edge_app.decoding.test_loop import Writing
 from tests.fakes import HashEngine, verdict_on
+from tests.writing import Writing
 
 SIZE, PRIVATE, PUBLIC = 17, (11, 12, 13, 1, 2), (1, 2)
 ASKED = [
