@@ -91,15 +91,12 @@ class Bookings:
 
     def redeem(self, device: str, now: float) -> bool:
         """Whether a booked moment of a device has come, which is then used up."""
-        moments = self._moments.get(device)
-        while moments and moments[0] < now - GRACE_SECONDS:
-            del moments[0]
-        if moments and moments[0] <= now:
-            del moments[0]
-            return True
-        if not moments:
-            self._moments.pop(device, None)
-        return False
+        booked = self._moments.pop(device, [])
+        moments = [at for at in booked if at >= now - GRACE_SECONDS]
+        is_due = bool(moments) and moments[0] <= now
+        if moments[is_due:]:
+            self._moments[device] = moments[is_due:]
+        return is_due
 
 
 class Openings:
@@ -153,20 +150,9 @@ _LAST_SECONDS = 0.3
 """How long a stop waits for what was broken off."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verify:
-    """The block is new: verify it with the models at the end of these tokens."""
-
-    token_ids: tuple[int, ...]
-    """Prompt, text, settled and drafted."""
-
-
-@dataclass(frozen=True, slots=True)
-class Join:
-    """The block is being verified already: wait for that answer."""
-
-
-Decision = Verify | Join | Verdict | Signal
+Decision = tuple[int, ...] | Verdict | Signal | None
+"""What to do with a block: verify it at the end of these tokens (prompt, text, settled
+and drafted), give this answer, or wait for the answer that is being made (None)."""
 
 
 class Session:
@@ -198,24 +184,21 @@ class Session:
         self._answers: OrderedDict[Key, Verdict] = OrderedDict()
         self.answered = False
         """Whether a block of the text was verified."""
-        self.kept_bytes = 0
-        """Memory of the answers kept for retries."""
+
+    @property
+    def kept_bytes(self) -> int:
+        """The answers kept for retries, as frames."""
+        return len(self._answers) * self.frames.down_size
 
     def forget_oldest_answer(self) -> None:
         """Keep one answer less, if any: a retry of that block is answered `resync`."""
         if self._answers:
-            _, verdict = self._answers.popitem(last=False)
-            self.kept_bytes -= memory_of(verdict)
+            self._answers.popitem(last=False)
 
     @property
     def idle(self) -> bool:
         """Whether no block of the session waits for its verdict."""
         return not self._waiting
-
-    @property
-    def newest(self) -> Key:
-        """The key of the newest block taken."""
-        return self._newest
 
     @property
     def size(self) -> int:
@@ -233,7 +216,7 @@ class Session:
         if key in self._answers:
             return self._answers[key]
         if key in self._waiting:
-            return Join()
+            return None
         held = self._text[: block.position]
         follows = len(held) == block.position and digest(held) == block.digest
         failed = self._failed
@@ -258,7 +241,7 @@ class Session:
         self._text[block.position :] = added
         self._newest, self._failed = max(self._newest, key), None
         self._waiting[key] = block
-        return Verify(self.token_ids)
+        return self.token_ids
 
     def finish(self, block: DraftBlock, answer: Answer) -> None:
         """The answer to a block that was to be verified. Verdicts are kept for retries;
@@ -273,7 +256,6 @@ class Session:
         self._failed = None
         self.answered = True
         self._answers[key] = answer
-        self.kept_bytes += memory_of(answer)
         while len(self._answers) > WINDOW:
             self.forget_oldest_answer()
         if self.role.decides and answer.accepted < len(block.drafted):
@@ -350,7 +332,8 @@ class Sessions(dict[str, Session]):
                 raise CloudBusyError("all sessions of this server are in use")
             del left[min(idle)[2]]
         forgotten = [i for i in self if i not in left]
-        self._remove(forgotten)
+        for one in forgotten:
+            del self[one]
         self[session_id] = session
         return forgotten
 
@@ -380,12 +363,9 @@ class Sessions(dict[str, Session]):
     def expire(self, now: float) -> list[str]:
         """Forget what was idle for too long; its ids."""
         over = [i for i, one in self.items() if self._is_over(one, now)]
-        self._remove(over)
-        return over
-
-    def _remove(self, session_ids: list[str]) -> None:
-        for session_id in session_ids:
+        for session_id in over:
             del self[session_id]
+        return over
 
     def _is_over(self, session: Session, now: float) -> bool:
         return session.idle and now - session.used > self._idle_seconds
@@ -533,19 +513,6 @@ def round_of(
     )
 
 
-def memory_of(verdict: Verdict) -> int:
-    """About how many bytes a verdict takes."""
-    size = _VERDICT_BYTES
-    for row in verdict.rows:
-        size += _ROW_BYTES + row.token_ids.nbytes + row.generalist_logprobs.nbytes
-        size += 0 if row.base_logprobs is None else row.base_logprobs.nbytes
-    return size
-
-
-_VERDICT_BYTES, _ROW_BYTES = 256, 512
-"""What Python's objects take besides the numbers."""
-
-
 class Service:
     """The texts of all devices, from their beginnings to their ends. It lives on the
     event loop, and hands their blocks to the engine thread."""
@@ -684,13 +651,13 @@ class Service:
         if len(block.drafted) > session.role.draft_limit:
             raise MessageError("the draft is longer than the session allows")
         decision = session.receive(block)
-        if not isinstance(decision, Verify | Join):
+        if isinstance(decision, Verdict | Signal):
             return decision
         key = session_id, session.number, block.epoch, block.round
-        if isinstance(decision, Verify):
+        if decision is not None:
             # The engine has it at once, and drops it if the one before is refused. The
             # answer is waited for in a task, which goes on when the device hangs up.
-            round_ = round_of(session_id, session, block, decision.token_ids)
+            round_ = round_of(session_id, session, block, decision)
             verdict = self._engine.submit(round_)
             work = self._answer(session_id, session, block, verdict)
             self.running[key] = task = asyncio.create_task(work)
@@ -741,15 +708,9 @@ class Service:
         # The last token is left: the block's first row of logits stands after it.
         known = session.token_ids[:-1]
         if known:
-            key = session.number, 0, 0
-            warm = Round(
-                session_id,
-                known,
-                0,
-                session.role.uses_base,
-                key=key,
-                party=(session.owner.user, session.owner.device),
-            )
+            warm = Round(session_id, known, 0, session.role.uses_base)
+            warm.key = session.number, 0, 0
+            warm.party = session.owner.user, session.owner.device
             self._engine.warm(warm)
         generalist, base = self.models.generalist, self.models.base
         base_name = "" if base is None else base.name

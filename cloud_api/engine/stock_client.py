@@ -94,27 +94,47 @@ class StockClient:
             self._headers["Authorization"] = f"Bearer {key}"
         self._seconds = seconds
         self._stop = threading.Event()
-        self._of_thread = _LineOfThread(self._stop)
+        self._of_thread = threading.local()
         self._pool = httpcore.ConnectionPool(
             max_connections=_MOST_CONNECTIONS,
-            network_backend=BoundedBackend(
-                httpcore.SyncBackend(), lambda: self._of_thread.line
-            ),
+            network_backend=BoundedBackend(httpcore.SyncBackend(), self._line),
         )
 
-    def get(self, path: str) -> dict[str, Any]:
-        """The JSON object at `path`; raises as `post` does."""
-        return self._exchange("GET", path, b"", _SMALL)
-
-    def post(self, path: str, body: Any, size: int = _SMALL) -> dict[str, Any]:
-        """The JSON object that answers `body`, of at most `size` bytes.
+    def ask(self, path: str, body: Any = None, size: int = _SMALL) -> dict[str, Any]:
+        """The JSON object at `path`, of at most `size` bytes; with a body, the one that
+        answers it.
 
         Raises:
             CloudBusyError: the server is away, too slow, or asks to wait.
             StockServerError: it said no, or its answer is invalid.
             StoppedError: `interrupt` was called.
         """
-        return self._exchange("POST", path, json.dumps(body).encode(), size)
+        headers, content = dict(self._headers), b""
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+            content = json.dumps(body).encode()
+        line = self._line()
+        line.allow(LARGEST_HEAD + size, self._seconds)
+        try:
+            response = self._pool.request(
+                "GET" if body is None else "POST",
+                self.url + path,
+                headers=headers,
+                content=content,
+                extensions={"timeout": {"connect": _CONNECT_SECONDS}},
+            )
+        except (*_BROKEN, OSError) as error:
+            if line.complaint == TOO_LONG:
+                self._say(TOO_LONG)
+            if self._stop.is_set() and line.complaint != TOO_SLOW:
+                raise StoppedError("stopped while waiting for a server") from error
+            what = "broke the connection off"
+            if line.complaint == TOO_SLOW:
+                what = f"takes more than {self._seconds:g} seconds to answer"
+            elif isinstance(error, httpcore.ConnectError | httpcore.ConnectTimeout):
+                what = "does not answer"
+            raise self._busy(what) from error
+        return self._read(response.status, response.content)
 
     def interrupt(self) -> None:
         """End all exchanges, from any thread; there are no more."""
@@ -125,71 +145,40 @@ class StockClient:
         self._stop.set()
         self._pool.close()
 
-    def _exchange(
-        self, method: str, path: str, content: bytes, size: int
-    ) -> dict[str, Any]:
-        headers: dict[bytes | str, bytes | str] = dict(self._headers)
-        if content:
-            headers["Content-Type"] = "application/json"
-        line = self._of_thread.line
-        line.allow(LARGEST_HEAD + size, self._seconds)
-        try:
-            with self._pool.stream(
-                method,
-                self.url + path,
-                headers=headers,
-                content=content,
-                extensions={"timeout": {"connect": _CONNECT_SECONDS}},
-            ) as response:
-                read = response.read()
-        except (*_BROKEN, OSError) as error:
-            if line.complaint == TOO_LONG:
-                self._say(TOO_LONG)
-            if line.complaint == TOO_SLOW:
-                raise CloudBusyError(
-                    f"the {self.role}'s server takes more than {self._seconds:g} "
-                    "seconds to answer",
-                    _RETRY_SECONDS,
-                ) from error
-            if self._stop.is_set():
-                raise StoppedError("stopped while waiting for a server") from error
-            away = isinstance(error, httpcore.ConnectError | httpcore.ConnectTimeout)
-            raise CloudBusyError(
-                f"the {self.role}'s server "
-                + ("does not answer" if away else "broke the connection off"),
-                _RETRY_SECONDS,
-            ) from error
-        return self._read(response.status, read)
+    def _line(self) -> Line:
+        """The bounds of the exchange that this thread has under way."""
+        line: Line = self._of_thread.__dict__.setdefault("line", Line(self._stop))
+        return line
 
     def _read(self, status: int, content: bytes) -> dict[str, Any]:
         """The object in the body of an answer, or what its status demands."""
-        if status in (401, 403):
-            self._say(
-                "refuses the key: put the server's own into "
-                f"SPECSTEER_{self.role.upper()}_KEY",
-                status,
-            )
-        if 300 <= status < 400:
-            self._say(
-                "sends its visitors elsewhere, which is not followed, as the key would "
-                "go along: give the server's own address",
-                status,
-            )
         if status in (408, 429) or status >= 500:
-            raise CloudBusyError(
-                f"the {self.role}'s server is not ready (status {status})",
-                _RETRY_SECONDS,
-            )
+            raise self._busy(f"is not ready (status {status})")
         try:
             body = json.loads(content, parse_constant=_no_number)
         except (ValueError, RecursionError):
             body = None
-        if status != 200:
-            self._say(f"refused (status {status}){_detail(body)}", status)
-        if not isinstance(body, dict):
-            what = "a web page" if content.lstrip()[:1] == b"<" else "no JSON object"
-            self._say(f"answers with {what}; is there a vLLM server at this address?")
-        return body
+        what = ""
+        if status in (401, 403):
+            key = f"SPECSTEER_{self.role.upper()}_KEY"
+            what = f"refuses the key: put the server's own into {key}"
+        elif 300 <= status < 400:
+            what = (
+                "sends its visitors elsewhere, which is not followed, as the key would "
+                "go along: give the server's own address"
+            )
+        elif status != 200:
+            what = f"refused (status {status}){_detail(body)}"
+        elif not isinstance(body, dict):
+            kind = "a web page" if content.lstrip()[:1] == b"<" else "no JSON object"
+            what = f"answers with {kind}; is there a vLLM server at this address?"
+        if what:
+            self._say(what, 0 if status == 200 else status)
+        found: dict[str, Any] = body
+        return found
+
+    def _busy(self, what: str) -> CloudBusyError:
+        return CloudBusyError(f"the {self.role}'s server {what}", _RETRY_SECONDS)
 
     def _say(self, what: str, status: int = 0) -> NoReturn:
         raise StockServerError(f"the {self.role}'s server {what}", status)
@@ -204,10 +193,3 @@ def _detail(body: Any) -> str:
 
 def _no_number(name: str) -> float:
     raise ValueError(name)
-
-
-class _LineOfThread(threading.local):
-    """The bounds of the exchange that a thread has under way."""
-
-    def __init__(self, stop: threading.Event) -> None:
-        self.line = Line(stop)

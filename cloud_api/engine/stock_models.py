@@ -8,16 +8,12 @@ compared with the server's own.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Sequence
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
-from cloud_api.engine.models import (
-    BLOCK,
-    ModelOptions,
-    Models,
-    StockAddress,
-)
+from cloud_api.engine.models import BLOCK, ModelOptions, Models, StockAddress
 from cloud_api.engine.stock_client import StockClient, StockServerError
 from cloud_api.engine.stock_server import BY_ID, StockEngine
 from decoding_core.errors import (
@@ -27,12 +23,11 @@ from decoding_core.errors import (
     VocabularyMismatchError,
 )
 from decoding_core.foreign_text import escaped, one_line
-from decoding_core.protocols import BatchEngine
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import VerifierRole
 from models.files import find
 from models.local.describing import token_names
-from models.running.interface import Model, TextSlots
+from models.running.interface import TextSlots
 
 
 def connect_models(options: ModelOptions, generalist: StockAddress) -> Models:
@@ -68,22 +63,30 @@ def connect_models(options: ModelOptions, generalist: StockAddress) -> Models:
             f"and devices ask for {MethodSettings().candidates} unless they are told "
             "otherwise: start vLLM with --max-logprobs 128\n"
         )
-    length = options.context_length or large.context_length
-    large.context_length = min(length, large.context_length)
+    length = large.context_length
+    length = min(options.context_length or length, length)
+    small: StockEngine | TextSlots | None = None
     if isinstance(options.base, StockAddress):
         small = _connect(options.base, "base", names, options.slots)
-        small.context_length = min(large.context_length, small.context_length)
-        return _models(large, small, names)
-    if local is None:
-        return _models(large, None, names)
-    from models.running.machine import fit_threads
+        small.context_length = min(length, small.context_length)
+    elif local is not None:
+        from models.running.machine import fit_threads
 
-    length = min(large.context_length, local.context_length)
-    texts: TextSlots = local.open(options.slots, length, owns_model=True)
-    fit_threads(texts, BLOCK)
+        fewer = min(length, local.context_length)
+        small = local.open(options.slots, fewer, owns_model=True)
+        fit_threads(small, BLOCK)
+    large.context_length = length
     # The devices' model is of the generalist's family: it has its tokens, and is asked
     # for them while it computes.
-    return _models(large, texts, names, lambda: nullcontext(local))
+    return Models(
+        large,
+        small,
+        at_once=small is not None,
+        in_pieces=local is not None,
+        names=names,
+        check=partial(_check, large, small),
+        text=None if local is None else lambda: nullcontext(local),
+    )
 
 
 def _connect(
@@ -110,38 +113,21 @@ def _connect(
     return model
 
 
-def _models(
-    generalist: StockEngine,
-    base: StockEngine | TextSlots | None,
-    names: Sequence[bytes],
-    text: Callable[[], AbstractContextManager[Model]] | None = None,
-) -> Models:
-    engines: list[BatchEngine] = [generalist]
-    engines += [] if base is None else [base]
-    remote = [one for one in engines if isinstance(one, StockEngine)]
+def _check(
+    large: StockEngine, small: StockEngine | TextSlots | None, role: VerifierRole
+) -> None:
+    """Raise what no stock server can do for a session, or not now.
 
-    def check(role: VerifierRole) -> None:
-        """Raise what no stock server can do for a session, or not now.
-
-        Raises:
-            InvalidSettingsError: it never can.
-            CloudBusyError: a server is away.
-            EngineError: a server runs another model than it did.
-        """
-        check_role(role, base_by_id=len(remote) > 1)
-        for one in remote:
-            if one.trouble is not None:
-                raise one.trouble
-
-    return Models(
-        generalist,
-        base,
-        at_once=base is not None,
-        in_pieces=len(remote) < len(engines),
-        names=names,
-        check=check,
-        text=text,
-    )
+    Raises:
+        InvalidSettingsError: it never can.
+        CloudBusyError: a server is away.
+        EngineError: a server runs another model than it did.
+    """
+    remote = [one for one in (large, small) if isinstance(one, StockEngine)]
+    check_role(role, base_by_id=len(remote) > 1)
+    for one in remote:
+        if one.trouble is not None:
+            raise one.trouble
 
 
 def check_role(role: VerifierRole, *, base_by_id: bool) -> None:
@@ -195,7 +181,7 @@ def check_names(names: Sequence[bytes], client: StockClient, model: str) -> bool
 
     Raises:
         VocabularyMismatchError: one differs.
-        DecodingError: as `StockClient.post` does.
+        DecodingError: as `StockClient.ask` does.
     """
     body = {
         "model": model,
@@ -204,7 +190,7 @@ def check_names(names: Sequence[bytes], client: StockClient, model: str) -> bool
         "return_token_strs": True,
     }
     try:
-        answer = client.post("/tokenize", body)
+        answer = client.ask("/tokenize", body)
     except StockServerError as error:
         if error.status in (404, 405, 501):
             return False

@@ -61,7 +61,7 @@ _MOST_PADDING = 8
 """Times as many rows as tokens that an embedding has at most; a likeliest token is no
 less likely than if all of these were alike."""
 _TOKEN_ID = re.compile(r"token_id:([0-9]{1,9})")
-_AT_ONCE = 4
+_AT_ONCE = 8
 _TRIES = 3
 """Of a call whose rows came back damaged, by another's call by id."""
 _SILENCE_SECONDS = 10.0
@@ -74,6 +74,9 @@ nats of the first may be off by a quarter: rounding depends on what else is comp
 _LONGEST_NAME = 80
 _log = logging.getLogger("cloud_api")
 _T = TypeVar("_T")
+Prompt = tuple[int, ...]
+Pair = tuple[Prompt, int]
+"""A token, and what stands before it."""
 
 
 class _Row(NamedTuple):
@@ -93,10 +96,13 @@ class _Row(NamedTuple):
         return np.fromiter(self.known.values(), np.float64, len(self.known))
 
 
-class StockModel:
-    """A model that a stock server runs: what it is, and its log-probabilities."""
+class StockEngine:
+    """A model that a stock server runs: a `BatchEngine` and `RowsEngine` for the engine
+    thread."""
 
-    def __init__(self, client: StockClient, model: str, names: Sequence[bytes]) -> None:
+    def __init__(
+        self, client: StockClient, model: str, names: Sequence[bytes], slots: int
+    ) -> None:
         """Find out what the server gives. `model` is a name that it serves, or ""
         if it serves a single one; `names` are the model's tokens. A base's server is
         never asked for the likeliest: others ask it by id too.
@@ -109,6 +115,13 @@ class StockModel:
         self.is_base = client.role == "base"
         self.vocabulary_id = token_list_id(names)
         self.vocabulary_size = len(names)
+        self.slots = slots
+        self._tokens: list[list[int]] = [[] for _ in range(slots)]
+        self._answered = time.monotonic()
+        self._trouble: DecodingError | None = None
+        """Why the last call failed; None: it did not."""
+        self._trouble_until = -math.inf
+        self._helpers = ThreadPoolExecutor(_AT_ONCE, f"{client.role}-rows")
         self._salt = secrets.token_urlsafe(16)
         self._signature: tuple[Any, Any] | None = None
         """What each answer says of the model and of how the server was started."""
@@ -121,10 +134,128 @@ class StockModel:
         self._check_size()
         self._like = self._probe()
 
-    def rows(self, prompts: Sequence[tuple[int, ...]], count: int) -> list[_Row]:
-        """The `count` likeliest tokens behind each prompt; raises as `call` does."""
+    @property
+    def trouble(self) -> DecodingError | None:
+        """Why the server could not be used a moment ago; None: it could."""
+        return self._trouble if time.monotonic() < self._trouble_until else None
+
+    def rollback(self, slot: int, position: int) -> None:
+        """Forget everything in a slot after its first `position` tokens."""
+        if not 0 <= position <= len(self._tokens[slot]):
+            raise EngineError(
+                f"cannot roll back from {len(self._tokens[slot])} to {position}"
+            )
+        del self._tokens[slot][position:]
+
+    def evaluate(self, readings: Sequence[Reading]) -> list[Floats]:
+        """An error: a server gives no whole rows."""
+        del readings
+        raise EngineError("a stock server gives no whole rows of logits")
+
+    def evaluate_rows(self, readings: Sequence[Reading]) -> list[LogitRows]:
+        """Have the server read on in several slots, in one call; rows of each reading.
+
+        Raises:
+            ContextFullError: one does not fit; nothing was read.
+            CloudBusyError: the server is away for now; nothing was read.
+            StockServerError: it said no, or runs another model by now.
+        """
+        texts = [(*self._tokens[one.slot], *one.token_ids) for one in readings]
+        longest = max(map(len, texts), default=0)
+        if longest > self.context_length:
+            raise ContextFullError(
+                f"{longest} tokens do not fit into a context of {self.context_length}"
+            )
+        prompts = [
+            text[: len(text) - reading.rows + 1 + i]
+            for text, reading in zip(texts, readings, strict=True)
+            for i in range(reading.rows)
+        ]
+        rows = self._asking(lambda: self._read(prompts, readings))
+        done, found = 0, list[LogitRows]()
+        for reading, text in zip(readings, texts, strict=True):
+            part = slice(done, done + reading.rows)
+            found.append(StockRows(self, prompts[part], rows[part]))
+            self._tokens[reading.slot] = list(text)
+            done += reading.rows
+        return found
+
+    def logprobs_of(self, pairs: Iterable[Pair]) -> dict[Pair, float]:
+        """The log-probabilities of tokens, each behind its prompt: a base is asked for
+        all of a prompt in one call, a generalist for one token behind all prompts.
+        Several calls run at once. Raises as `evaluate_rows` does."""
+        groups: dict[Prompt | int, list[Pair]] = {}
+        for prompt, token_id in pairs:
+            key = prompt if self.is_base else token_id
+            groups.setdefault(key, []).append((prompt, token_id))
+        parts = [
+            group[start : start + BY_ID]
+            for group in groups.values()
+            for start in range(0, len(group), BY_ID)
+        ]
+        found: dict[Pair, float] = {}
+
+        def ask(part: list[Pair]) -> None:
+            prompts = list({prompt for prompt, _ in part})
+            ids = sorted({token_id for _, token_id in part})
+            values = self._values(prompts, ids, by_id=self.is_base)
+            for prompt, row in zip(prompts, values, strict=True):
+                found.update({(prompt, one): value for one, value in row.items()})
+
+        self._asking(lambda: list(self._helpers.map(ask, parts)))
+        return found
+
+    def interrupt(self) -> None:
+        """End all calls, from another thread; the engine is not used again."""
+        self.client.interrupt()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.client.close()
+        self._helpers.shutdown()
+
+    def _read(
+        self, prompts: Sequence[Prompt], readings: Sequence[Reading]
+    ) -> list[_Row]:
+        """What is known of each row once the server has read the prompts."""
+        asked = sorted({one for reading in readings for one in reading.asked})
+        looked_at = [reading.candidates for reading in readings]
+        most = self.candidates
+        wanted = max(most if one is None else one for one in looked_at)
+        if self.is_base and wanted and 0 < len(asked) <= BY_ID:
+            rows = self._values(prompts, asked, by_id=True)
+            return [_Row({one: row[one] for one in asked}) for row in rows]
+        if self.is_base or not wanted:
+            # The server reads the text into its cache; what is asked comes later.
+            self._call(prompts)
+            return [_Row({})] * len(prompts)
+        return self._rows(prompts, min(wanted + _SPARE, most))
+
+    def _asking(self, ask: Callable[[], _T]) -> _T:
+        """What `ask` returns; whether the server could be used is noted and logged."""
+        trouble, before = self.trouble, self._trouble
+        if isinstance(trouble, CloudBusyError):
+            raise trouble
+        silent = time.monotonic() - self._answered > _SILENCE_SECONDS
+        try:
+            if before or silent:
+                self._check_again()
+            answer = ask()
+        except (CloudBusyError, StockServerError) as error:
+            if str(error) != str(before):  # once, however often it is tried
+                _log.warning("%s (%s)", error, self.client.url)
+            self._trouble = error
+            self._trouble_until = time.monotonic() + _REST_SECONDS
+            raise
+        if before:
+            _log.warning("the %s's server is back", self.client.role)
+        self._trouble, self._answered = None, time.monotonic()
+        return answer
+
+    def _rows(self, prompts: Sequence[Prompt], count: int) -> list[_Row]:
+        """The `count` likeliest tokens behind each prompt; raises as `_call` does."""
         for _ in range(_TRIES):
-            choices = self.call(prompts, count, logprobs=count)
+            choices = self._call(prompts, logprobs=count)
             rows = [row for one in choices if (row := self._row(one, count))]
             if len(rows) == len(choices):
                 return rows
@@ -134,29 +265,21 @@ class StockModel:
             _REST_SECONDS,
         )
 
-    def forced(self, prompts: Sequence[tuple[int, ...]], token_id: int) -> list[float]:
-        """The log-probability of one token behind each prompt, whatever its rank."""
-        choices = self.call(prompts, 1, logprobs=0, allowed_token_ids=[token_id])
-        found = [_logprobs(choice) for choice in choices]
-        if any(token_id not in row for row in found):
-            raise self._malformed()
-        return [row[token_id] for row in found]
-
-    def by_id(
-        self, prompts: Sequence[tuple[int, ...]], token_ids: Sequence[int]
+    def _values(
+        self, prompts: Sequence[Prompt], token_ids: list[int], *, by_id: bool
     ) -> list[dict[int, float]]:
-        """The log-probabilities of up to `BY_ID` tokens behind each prompt."""
-        wanted = [int(one) for one in token_ids]
-        count = len(wanted)
-        choices = self.call(prompts, count, logprobs=count, logprob_token_ids=wanted)
-        found = [_logprobs(choice) for choice in choices]
-        if any(one not in row for row in found for one in wanted):
+        """The log-probabilities of up to `BY_ID` tokens behind each prompt, or of a
+        single one, as the only token that may be sampled."""
+        if by_id:
+            wanted = {"logprobs": len(token_ids), "logprob_token_ids": token_ids}
+        else:
+            wanted = {"logprobs": 0, "allowed_token_ids": token_ids}
+        found = [_logprobs(choice) for choice in self._call(prompts, **wanted)]
+        if any(one not in row for row in found for one in token_ids):
             raise self._malformed()
         return found
 
-    def call(
-        self, prompts: Sequence[tuple[int, ...]], tokens: int, **wanted: Any
-    ) -> list[dict[str, Any]]:
+    def _call(self, prompts: Sequence[Prompt], **wanted: Any) -> list[dict[str, Any]]:
         """The server's choices, one for each prompt, in their order.
 
         Raises:
@@ -180,24 +303,23 @@ class StockModel:
             "cache_salt": self._salt,
             **wanted,
         }
-        size = (len(prompts) + 1) * (_ROW_BYTES + (tokens + 1) * _TOKEN_BYTES)
-        answer = self.client.post("/v1/completions", body, size)
-        choices = answer.get("choices")
-        if not isinstance(choices, list) or len(choices) != len(prompts):
-            raise self._malformed()
+        row_bytes = _ROW_BYTES + (wanted.get("logprobs", 0) + 2) * _TOKEN_BYTES
+        size = (len(prompts) + 1) * row_bytes
+        answer = self.client.ask("/v1/completions", body, size)
         signature = answer.get("model"), answer.get("system_fingerprint")
+        choices = answer.get("choices")
+        try:
+            ordered = {choice["index"]: choice for choice in choices or ()}
+        except (TypeError, KeyError) as error:
+            raise self._malformed() from error
+        if ordered.keys() != set(range(len(prompts))):
+            raise self._malformed()
         if self._signature not in (None, signature):
             raise self._changed()
         self._signature = signature
-        ordered: list[dict[str, Any]] = [{}] * len(prompts)
-        for choice in choices:
-            index = choice.get("index") if isinstance(choice, dict) else None
-            if not isinstance(index, int) or not 0 <= index < len(prompts):
-                raise self._malformed()
-            ordered[index] = choice
-        return ordered
+        return [ordered[at] for at in range(len(prompts))]
 
-    def check_again(self) -> None:
+    def _check_again(self) -> None:
         """Raise StockServerError if the server runs another model than it did, and
         CloudBusyError if it does not answer."""
         try:
@@ -219,38 +341,31 @@ class StockModel:
 
     def _served(self) -> tuple[str, int]:
         """The name of the model, and how many tokens it reads."""
+        server = f"the server at {self.client.url}"
         try:
-            data = self.client.get("/v1/models").get("data")
+            data = self.client.ask("/v1/models").get("data")
+            data = data if isinstance(data, list) else []
         except StockServerError as error:
             if error.status != 404:
                 raise
             raise StockServerError(
                 f"there is no vLLM server at {self.client.url}: it knows no /v1/models"
             ) from error
-        listed = data if isinstance(data, list) else []
-        served = {
-            str(one["id"]): one
-            for one in listed
-            if isinstance(one, dict) and isinstance(one.get("id"), str)
-        }
-        names = ", ".join(sorted(one_line(name)[:_LONGEST_NAME] for name in served)[:8])
-        option = f"--{self.client.role}-model"
-        if not self.name and len(served) != 1:
-            raise StockServerError(
-                f"the server at {self.client.url} serves {names or 'no model'}; choose "
-                f"one with {option}"
-            )
-        name = self.name or next(iter(served))
+        listed = [one for one in data if isinstance(one, dict)]
+        served = {one["id"]: one for one in listed if type(one.get("id")) is str}
+        name = self.name or (next(iter(served)) if len(served) == 1 else "")
         if name not in served:
+            names = sorted(one_line(one)[:_LONGEST_NAME] for one in served)[:8]
+            wanted = f"no model '{one_line(name)}' but " if name else ""
             raise StockServerError(
-                f"the server at {self.client.url} serves no model "
-                f"'{one_line(name)}' but {names or 'none'}; choose with {option}"
+                f"{server} serves {wanted}{', '.join(names) or 'no model'}; choose one "
+                f"with --{self.client.role}-model"
             )
         length = served[name].get("max_model_len")
         if type(length) is not int or length < 2:
             raise StockServerError(
-                f"the server at {self.client.url} does not say how many tokens its "
-                "model reads; only vLLM's servers can be used"
+                f"{server} does not say how many tokens its model reads; only vLLM's "
+                "servers can be used"
             )
         return name, length
 
@@ -260,9 +375,7 @@ class StockModel:
 
         def gives(count: int) -> bool:
             try:
-                tries = (
-                    self.call(prompt, count, logprobs=count) for _ in range(_TRIES)
-                )
+                tries = (self._call(prompt, logprobs=count) for _ in range(_TRIES))
                 return any(self._row(one, count) is not None for (one,) in tries)
             except StockServerError as error:
                 if count == 1 or error.status not in (400, 422):
@@ -281,7 +394,7 @@ class StockModel:
         vocabulary is asked for, which is not among the likeliest."""
         last = self.vocabulary_size - 1
         try:
-            found = self.forced([(0,)], last)[0]
+            (found,) = self._values([(0,)], [last], by_id=False)
         except StockServerError as error:
             if error.status not in (400, 422):
                 raise
@@ -289,7 +402,7 @@ class StockModel:
                 f"the {self.client.role}'s server has fewer tokens than the vocabulary "
                 f"that was given, {self.vocabulary_size}, or an older vLLM: {error}"
             ) from error
-        if found > -1e-3:
+        if found[last] > -1e-3:
             raise StockServerError(
                 f"the {self.client.role}'s server gives log-probabilities after its "
                 "own changes; start vLLM with --logprobs-mode raw_logprobs, its default"
@@ -302,9 +415,9 @@ class StockModel:
         if self.is_base:
             step = max(1, self.vocabulary_size // _PROBE_TOKENS)
             ids = list(range(0, self.vocabulary_size, step))[:_PROBE_TOKENS]
-            found = self.by_id([prompt], ids)[0]
+            (found,) = self._values([prompt], ids, by_id=True)
             return {token_id: found[token_id] for token_id in ids}
-        known, floor = self.rows([prompt], min(_PROBE_TOKENS, self.candidates))[0]
+        known, floor = self._rows([prompt], min(_PROBE_TOKENS, self.candidates))[0]
         # The sampled token is always there, however unlikely it is.
         return {token_id: value for token_id, value in known.items() if value >= floor}
 
@@ -352,170 +465,6 @@ def _logprobs(choice: dict[str, Any]) -> dict[int, float]:
     return found
 
 
-class StockEngine(StockModel):
-    """The texts of several slots over a `StockModel`: a `BatchEngine` and `RowsEngine`
-    for the engine thread."""
-
-    def __init__(
-        self, client: StockClient, model: str, names: Sequence[bytes], slots: int
-    ) -> None:
-        """Raises as `StockModel` does."""
-        super().__init__(client, model, names)
-        self.slots = slots
-        self._tokens: list[list[int]] = [[] for _ in range(slots)]
-        self._answered = time.monotonic()
-        self._in_doubt = False
-        self._trouble: DecodingError | None = None
-        self._trouble_until = -math.inf
-        self._helpers = ThreadPoolExecutor(_AT_ONCE, f"{client.role}-rows")
-
-    @property
-    def trouble(self) -> DecodingError | None:
-        """Why the server could not be used a moment ago; None: it could."""
-        return self._trouble if time.monotonic() < self._trouble_until else None
-
-    def rollback(self, slot: int, position: int) -> None:
-        """Forget everything in a slot after its first `position` tokens."""
-        if not 0 <= position <= len(self._tokens[slot]):
-            raise EngineError(
-                f"cannot roll back from {len(self._tokens[slot])} to {position}"
-            )
-        del self._tokens[slot][position:]
-
-    def evaluate(self, readings: Sequence[Reading]) -> list[Floats]:
-        """An error: a server gives no whole rows."""
-        del readings
-        raise EngineError("a stock server gives no whole rows of logits")
-
-    def evaluate_rows(self, readings: Sequence[Reading]) -> list[LogitRows]:
-        """Have the server read on in several slots, in one call; rows of each reading.
-
-        Raises:
-            ContextFullError: one does not fit; nothing was read.
-            CloudBusyError: the server is away for now; nothing was read.
-            StockServerError: it said no, or runs another model by now.
-        """
-        texts = [(*self._tokens[one.slot], *one.token_ids) for one in readings]
-        longest = max(map(len, texts), default=0)
-        if longest > self.context_length:
-            raise ContextFullError(
-                f"{longest} tokens do not fit into a context of {self.context_length}"
-            )
-        prompts = [
-            text[: len(text) - reading.rows + 1 + i]
-            for text, reading in zip(texts, readings, strict=True)
-            for i in range(reading.rows)
-        ]
-        rows = self._read(prompts, readings)
-        done, found = 0, list[LogitRows]()
-        for reading, text in zip(readings, texts, strict=True):
-            part = slice(done, done + reading.rows)
-            found.append(StockRows(self, prompts[part], rows[part]))
-            self._tokens[reading.slot] = list(text)
-            done += reading.rows
-        return found
-
-    def logprobs_of(
-        self, pairs: Sequence[tuple[tuple[int, ...], int]]
-    ) -> dict[tuple[tuple[int, ...], int], float]:
-        """The log-probabilities of tokens, each behind its prompt, in as few calls as
-        the server allows, several at once; raises as `evaluate_rows` does."""
-        wanted: dict[tuple[int, ...], list[int]] = {}
-        for prompt, token_id in pairs:
-            wanted.setdefault(prompt, []).append(token_id)
-        found: dict[tuple[tuple[int, ...], int], float] = {}
-
-        def by_id(part: tuple[list[tuple[int, ...]], list[int]]) -> None:
-            prompts, ids = part
-            for prompt, row in zip(prompts, self.by_id(prompts, ids), strict=True):
-                found.update({(prompt, one): value for one, value in row.items()})
-
-        def forced(token_id: int) -> None:
-            prompts = [prompt for prompt, ids in wanted.items() if token_id in ids]
-            values = self.forced(prompts, token_id)
-            for prompt, value in zip(prompts, values, strict=True):
-                found[prompt, token_id] = value
-
-        def ask() -> None:
-            if self.is_base:
-                list(self._helpers.map(by_id, _parts(wanted)))
-            else:
-                ids = {one for of_prompt in wanted.values() for one in of_prompt}
-                list(self._helpers.map(forced, sorted(ids)))
-
-        self._asking(ask)
-        return found
-
-    def interrupt(self) -> None:
-        """End all calls, from another thread; the engine is not used again."""
-        self.client.interrupt()
-
-    def close(self) -> None:
-        """Close the connections."""
-        self.client.close()
-        self._helpers.shutdown()
-
-    def _read(
-        self, prompts: Sequence[tuple[int, ...]], readings: Sequence[Reading]
-    ) -> list[_Row]:
-        """What is known of each row once the server has read the prompts."""
-        asked = {one for reading in readings for one in reading.asked}
-        looked_at = [reading.candidates for reading in readings]
-        most = self.candidates
-        wanted = max(most if one is None else one for one in looked_at)
-        if self.is_base and wanted and 0 < len(asked) <= BY_ID:
-            ids = sorted(asked)
-            rows = self._asking(lambda: self.by_id(prompts, ids))
-            return [_Row({one: row[one] for one in ids}) for row in rows]
-        if self.is_base or not wanted:
-            # The server reads the text into its cache; what is asked comes later.
-            self._asking(lambda: self.call(prompts, 0))
-            return [_Row({})] * len(prompts)
-        count = min(wanted + _SPARE, most)
-        return self._asking(lambda: self.rows(prompts, count))
-
-    def _asking(self, ask: Callable[[], _T]) -> _T:
-        """What `ask` returns; whether the server could be used is noted and logged."""
-        trouble = self.trouble
-        if isinstance(trouble, CloudBusyError):
-            raise trouble
-        silent = time.monotonic() - self._answered > _SILENCE_SECONDS
-        try:
-            if self._in_doubt or silent:
-                self.check_again()
-            answer = ask()
-        except (CloudBusyError, StockServerError) as error:
-            if str(error) != str(self._trouble):  # once, however often it is tried
-                _log.warning("%s (%s)", error, self.client.url)
-            self._in_doubt, self._trouble = True, error
-            self._trouble_until = time.monotonic() + _REST_SECONDS
-            raise
-        if self._in_doubt:
-            _log.warning("the %s's server is back", self.client.role)
-        self._in_doubt, self._trouble = False, None
-        self._answered = time.monotonic()
-        return answer
-
-
-def _parts(
-    wanted: dict[tuple[int, ...], list[int]],
-) -> Iterable[tuple[list[tuple[int, ...]], list[int]]]:
-    """Prompts and the tokens asked for behind them, in parts of up to `BY_ID` tokens:
-    a list holds for all prompts of a call."""
-    prompts: list[tuple[int, ...]] = []
-    ids: set[int] = set()
-    for prompt, of_prompt in wanted.items():
-        for start in range(0, len(of_prompt), BY_ID):
-            part = set(of_prompt[start : start + BY_ID])
-            if len(ids | part) > BY_ID:
-                yield prompts, sorted(ids)
-                prompts, ids = [], set()
-            prompts.append(prompt)
-            ids |= part
-    if prompts:
-        yield prompts, sorted(ids)
-
-
 class StockRows:
     """`LogitRows` of log-probabilities at temperature 1, of which a few are known. Of
     those the server is asked for that are missing."""
@@ -523,7 +472,7 @@ class StockRows:
     def __init__(
         self,
         engine: StockEngine,
-        prompts: Sequence[tuple[int, ...]],
+        prompts: Sequence[Prompt],
         rows: Sequence[_Row],
     ) -> None:
         self._engine = engine

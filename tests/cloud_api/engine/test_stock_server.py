@@ -14,7 +14,7 @@ from cloud_api.engine import stock_client, stock_server
 from cloud_api.engine.models import ModelOptions, StockAddress
 from cloud_api.engine.stock_client import StockClient, StockServerError, checked_url
 from cloud_api.engine.stock_models import check_names, check_role, read_names
-from cloud_api.engine.stock_server import StockEngine, StockModel
+from cloud_api.engine.stock_server import StockEngine
 from cloud_api.engine.thread import load_models
 from decoding_core.errors import (
     CloudBusyError,
@@ -391,7 +391,7 @@ def test_a_greeting_of_tls_that_drips_is_over_in_time(monkeypatch):
         port = listener.getsockname()[1]
         made.append(StockClient(f"https://127.0.0.1:{port}", "generalist"))
         with pytest.raises(CloudBusyError):
-            made[-1].get("/v1/models")
+            made[-1].ask("/v1/models")
         assert not over.is_set()
         over.set()
         thread.join()
@@ -408,10 +408,10 @@ def test_a_server_with_several_models(vllm):
     vllm.names = ("one", "two")
     client = client_of(vllm)
     with pytest.raises(StockServerError, match="serves one, two; choose one with"):
-        StockModel(client, "", NAMES)
+        StockEngine(client, "", NAMES, 1)
     with pytest.raises(StockServerError, match="no model 'three' but one, two"):
-        StockModel(client, "three", NAMES)
-    assert StockModel(client, "two", NAMES).name == "two"
+        StockEngine(client, "three", NAMES, 1)
+    assert StockEngine(client, "two", NAMES, 1).name == "two"
 
 
 def test_a_server_with_few_logprobs_says_how_many(vllm):
@@ -423,7 +423,7 @@ def test_a_server_with_few_logprobs_says_how_many(vllm):
 def test_a_server_with_fewer_tokens_than_were_given(vllm):
     names = (*NAMES, b"more")
     with pytest.raises(StockServerError, match="fewer tokens than the vocabulary"):
-        StockModel(client_of(vllm), "", names)
+        StockEngine(client_of(vllm), "", names, 1)
 
 
 def test_a_server_that_changes_its_log_probabilities(vllm):
