@@ -1,9 +1,9 @@
 """What the terminal and the log of the server show: named, not quoted, never without
 end."""
 
+import io
 import json
 import logging
-import sys
 
 import click
 import pytest
@@ -120,77 +120,38 @@ def test_a_line_of_the_log_is_one_line():
     assert len(said.splitlines()) == 1
 
 
-class Screen(logging.Handler):
-    def __init__(self, clock):
-        super().__init__()
-        self.setFormatter(NamingFormatter("%(message)s"))
-        self.addFilter(SeldomFilter(clock))
-        self.lines = []
+@pytest.fixture
+def log():
+    """A logger with a clock of its own, and what it shows."""
+    screen = io.StringIO()
+    handler = logging.StreamHandler(screen)
+    handler.setFormatter(NamingFormatter("%(message)s"))
+    logger = logging.Logger("test")
+    logger.addHandler(handler)
+    logger.now = 0.0
+    handler.addFilter(SeldomFilter(lambda: logger.now))
+    return logger, lambda: screen.getvalue().splitlines()
 
-    def emit(self, record):
-        self.lines += self.format(record).splitlines()
+
+def test_what_repeats_is_counted_until_the_period_is_over(log):
+    logger, shown = log
+    for logger.now in (0.0, PERIOD_SECONDS - 1, PERIOD_SECONDS, PERIOD_SECONDS):
+        for _ in range(LINES + 2):
+            logger.warning("a bad request")
+    lines, bad = shown(), "a bad request"
+    assert len(lines) == 2 * LINES
+    assert lines[: LINES - 1] == [bad] * (LINES - 1)
+    assert lines[LINES - 1] == f"{bad} (what follows of these is counted, not shown)"
+    assert lines[LINES] == f"{bad} ({LINES + 4} more of these were not shown)"
 
 
-class Logger:
-    """A logger with a screen and a clock of its own."""
-
-    def __init__(self):
-        self.now = 0.0
-        self.screen = Screen(lambda: self.now)
-        self._logger = logging.Logger("test")
-        self._logger.addHandler(self.screen)
-
-    def warn(self, *what):
-        self._logger.warning(*what)
-
-    def fail(self, kind):
+def test_an_exception_is_named_and_hides_no_other(log):
+    logger, shown = log
+    for kind in (*[ValueError] * 100, KeyError):
         try:
             raise kind("canary-4242")
         except kind:
-            self._logger.error("a fault", exc_info=True)
-
-
-def test_what_repeats_is_counted_and_not_shown():
-    logger = Logger()
-    for n in range(1000):
-        logger.warn("a bad request, %d", n)
-
-    lines = logger.screen.lines
-    assert lines[: LINES - 1] == [f"a bad request, {n}" for n in range(LINES - 1)]
-    assert lines[LINES - 1 :] == [
-        f"a bad request, {LINES - 1} (what follows of these is counted, not shown)"
-    ]
-
-
-def test_the_count_is_told_when_the_period_is_over():
-    logger = Logger()
-    for now in (0.0, PERIOD_SECONDS - 1, PERIOD_SECONDS, PERIOD_SECONDS):
-        logger.now = now
-        for _ in range(LINES + 2):
-            logger.warn("a bad request")
-
-    lines = logger.screen.lines
-    assert len(lines) == 2 * LINES
-    assert lines[LINES] == f"a bad request ({LINES + 4} more of these were not shown)"
-
-
-def test_one_fault_does_not_hide_another():
-    logger = Logger()
-    for _ in range(100):
-        logger.fail(ValueError)
-    logger.fail(KeyError)
-
-    assert "KeyError in Logger.fail" in logger.screen.lines[-1]
-    assert len(logger.screen.lines) == 2 * (LINES + 1)
-
-
-def test_an_exception_is_named_and_not_quoted():
-    try:
-        raise RuntimeError("canary-4242")
-    except RuntimeError:
-        shown = NamingFormatter("%(message)s").format(
-            logging.LogRecord("x", 40, "", 1, "a fault", (), sys.exc_info())
-        )
-
-    assert "RuntimeError in test_an_exception_is_named" in shown
-    assert "canary" not in shown
+            logger.exception("a fault")
+    assert len(shown()) == 2 * (LINES + 1)
+    assert shown()[-1].startswith("KeyError in test_an_exception_is_named")
+    assert not any("canary" in line for line in shown())

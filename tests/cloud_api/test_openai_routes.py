@@ -291,31 +291,7 @@ def test_a_text_and_a_session_are_read_together():
     assert [len(call) for call in models.generalist.calls[:2]] == [1, 2]
 
 
-def test_a_client_that_leaves_frees_its_slot():
-    models = load(slots=1)
-    with running(lambda: models, openai=True) as server, client(server) as asked:
-        models.generalist.gate.clear()
-        wanted = {"model": "fake-1", "prompt": "a", "stream": True}
-        thread = threading.Thread(target=give_up, args=(server, wanted))
-        thread.start()
-        thread.join(PATIENCE)
-        models.generalist.gate.set()
-        texts = server.app.state.texts
-        wait_until(lambda: len(texts) == 0, "a text that nobody reads goes on")
-        done = asked.completions.create(model="fake-1", prompt="b", max_tokens=1)
-        assert done.usage.completion_tokens <= 1
-
-
-IMPATIENT = 0.2
 """Seconds; the model is held back for longer in any case."""
-
-
-def give_up(server, wanted):
-    with (
-        client(server, timeout=IMPATIENT) as asked,
-        pytest.raises(openai().APITimeoutError),
-    ):
-        asked.completions.create(**wanted)
 
 
 @pytest.mark.parametrize("why", ["revoked", "stopping"])

@@ -22,7 +22,6 @@ from tests.cloud_api.cloud_fakes import (
     block_after,
     client_of,
     logits_after,
-    open_request,
     open_session,
     running,
     send_block,
@@ -178,31 +177,6 @@ def test_no_session_is_opened_while_the_stock_server_is_away_or_another(gateway,
         with pytest.raises(CloudUnreachableError, match="runs another model than when"):
             verifier.open(request_of())
         verifier.close()
-
-
-def test_what_a_stock_server_cannot_do_is_refused_at_opening(gateway):
-    with client_of(gateway) as client:
-        for changes, sentence in (
-            ({"candidates": 41}, "gives at most 40 candidates per token"),
-            ({"candidate_rule": "contrast"}, "candidate_rule = 'generalist'"),
-            ({"temperature": 0.7}, "works with temperature 0 or 1"),
-        ):
-            request = open_request(**changes)
-            body = {
-                "version": 3,
-                "prompt_ids": [1],
-                "text_ids": [],
-                "vocabulary_id": NAMES_ID,
-                "terms": {
-                    field: getattr(request.terms, field)
-                    for field in request.terms.__slots__
-                },
-            }
-            answer = client.post("/v1/sessions", json=body)
-            assert answer.status_code == 422
-            assert sentence in answer.json()["detail"]
-        limits = client.get("/v1/models").json()["limits"]
-        assert (limits["candidates"], limits["context_length"]) == (40, 128)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,10 @@
-"""A household from nothing, as a person sets it up: every program a process, every
-device a home of its own."""
+"""A household from nothing, as a person sets it up and as docs/household-server.md
+says: every program a process, every device a home of its own."""
 
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -16,10 +18,12 @@ from websockets.sync.client import connect
 
 from cloud_api.admission import make_certificate
 from tests.cloud_api.cloud_fakes import PLAIN, open_session, wait_until_ready
+from tests.docs_blocks import blocks
 from tests.waiting import PATIENCE, ROOT, Elapsed, wait_until
 
+HEADING = "## From nothing to a second device\n"
+PROGRAMS = {"specsteer": "edge_app.cli", "specsteer-cloud": "cloud_api"}
 SERVER = Path(__file__).parents[1] / "cloud_api" / "fake_cloud_server.py"
-OLD = "specsteer_" + "oLd-_" * 8
 pytestmark = pytest.mark.slow
 
 
@@ -29,10 +33,10 @@ def home(tmp_path):
     return tmp_path / "server"
 
 
-def environment(home):
+def environment(home, **own):
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("SPECSTEER")}
-    own = {"SPECSTEER_HOME": str(home), "PYTHONPATH": str(ROOT)}
-    return {**inherited, **own}
+    own |= {"SPECSTEER_HOME": str(home), "PYTHONPATH": str(ROOT)}
+    return {**inherited, **own, "SPECSTEER_THREADS": "1"}
 
 
 @contextmanager
@@ -59,27 +63,32 @@ def serving(home, tmp_path, *options):
         child.communicate()
 
 
-def program(module, home, *words, status=0):
-    """What a command prints."""
+def run(words, env, status=0):
+    """What a command prints, from any folder."""
     done = subprocess.run(
-        [sys.executable, "-m", module, *words],
-        env=environment(home),
-        cwd=ROOT,
+        command(words),
+        env=env,
+        cwd="/",
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         check=False,
         timeout=PATIENCE,
     )
-    assert done.returncode == status, done.stderr
+    assert done.returncode == status, (words, done.stdout, done.stderr)
     return done.stdout + done.stderr
 
 
+def command(words):
+    return [sys.executable, "-m", PROGRAMS[words[0]], *words[1:]]
+
+
 def cloud(home, *words, **options):
-    return program("cloud_api", home, *words, **options)
+    return run(["specsteer-cloud", *words], environment(home), **options)
 
 
 def device(home, *words, **options):
-    return program("edge_app.cli", home, *words, **options)
+    return run(["specsteer", *words], environment(home), **options)
 
 
 def link_of(home, name, *options):
@@ -118,37 +127,12 @@ def test_two_devices_one_lost_the_other_goes_on(home, tmp_path):
         assert "the old token of phone" in cloud(home, "devices")
 
 
-def test_upgrade_backup_and_restore_keep_users_and_tokens(home, tmp_path):
-    """From the version before, which had one token in a file, to another machine."""
-    home.mkdir(mode=0o700)
-    (home / "cloud-token").write_text(OLD + "\n")
-    second, other = tmp_path / "second", tmp_path / "other"
-    with serving(home, tmp_path) as (url, child):
-        wait_until_ready(url)
-        old = {"Authorization": f"Bearer {OLD}"}
-        assert httpx.get(f"{url}/v1/models", headers=old, verify=PLAIN).is_success
-        assert "paired with" in device(second, "pair", link_of(home, "phone")["link"])
-        cloud(home, "backup", str(tmp_path / "copy.db"))
-        port = url.rpartition(":")[2]
-        child.send_signal(signal.SIGTERM)
-        child.wait(PATIENCE)
-    other.mkdir(mode=0o700)
-    (other / "cloud-token").write_text(OLD + "\n")
-    cloud(other, "restore", str(tmp_path / "copy.db"), "--yes")
-    with serving(other, tmp_path, "--port", port) as (url, _):
-        wait_until_ready(url)
-        assert httpx.get(f"{url}/v1/models", headers=old, verify=PLAIN).is_success
-        assert "ok   server" in device(second, "doctor")
-
-
-@pytest.mark.parametrize("given", [False, True], ids=["its own", "given files"])
-def test_on_an_address_that_others_reach_it_speaks_tls_alone(home, tmp_path, given):
-    options = []
-    if given:
-        pem = tmp_path / "given.pem"
-        pem.write_text(make_certificate()[0])
-        options = ["--tls-certificate", str(pem)]
-    with serving(home, tmp_path, "--host", "0.0.0.0", *options) as (url, _):
+def test_on_an_address_that_others_reach_it_speaks_tls_alone(home, tmp_path):
+    """With a certificate that was given."""
+    pem = tmp_path / "given.pem"
+    pem.write_text(make_certificate()[0])
+    options = "--host", "0.0.0.0", "--tls-certificate", str(pem)
+    with serving(home, tmp_path, *options) as (url, _):
         assert url.startswith("https://0.0.0.0:")
         port = url.rpartition(":")[2]
         plain = f"http://127.0.0.1:{port}/healthz"
@@ -163,3 +147,52 @@ def test_on_an_address_that_others_reach_it_speaks_tls_alone(home, tmp_path, giv
         second = tmp_path / "second"
         assert "paired with" in device(second, "pair", code["link"])
         wait_until(lambda: "ok   server" in device(second, "doctor"), "not ready")
+
+
+def commands():
+    """The lines of the blocks below the heading, in order."""
+    page = (ROOT / "docs" / "household-server.md").read_text("utf-8")
+    begin = page.index(HEADING)
+    end = page.index("\n## ", begin + len(HEADING))
+    first, last = page[:begin].count("\n"), page[:end].count("\n")
+    return [
+        shlex.split(line)
+        for block in blocks()
+        if block.page == "docs/household-server.md" and first < block.line < last
+        for line in block.lines
+    ]
+
+
+def test_the_page_leads_to_a_second_device_that_writes(tmp_path):
+    """Each command as it stands there; but the server stays on loopback, at a port that
+    is free, and the link is the one that was shown."""
+    # What the environment says counts before the file that `init` wrote.
+    here = {"SPECSTEER_CLOUD_HOST": "127.0.0.1", "SPECSTEER_CLOUD_PORT": "0"}
+    server = environment(tmp_path / "server", **here)
+    laptop = environment(tmp_path / "laptop")
+    child, link, texts = None, "", []
+    try:
+        for words in commands():
+            if words[:2] == ["specsteer-cloud", "serve"]:
+                child = subprocess.Popen(
+                    command(words), env=server, stdout=subprocess.PIPE, text=True
+                )
+                wait_until_ready(json.loads(child.stdout.readline())["url"])
+            elif words[0] == "specsteer-cloud":
+                shown = run(words, server)
+                found = re.search(r"specsteer pair '(specsteer://[^']+)'", shown)
+                link = found[1] if found else link
+            else:
+                filled = [link if "://" in word else word for word in words]
+                texts.append(run(filled, laptop))
+    finally:
+        if child is not None:
+            child.send_signal(signal.SIGTERM)
+            child.communicate(timeout=PATIENCE)
+    paired, examined, text = texts
+    assert "paired with https://127.0.0.1:" in paired
+    assert "ok   server" in examined
+    assert text.strip()
+    assert 'host = "0.0.0.0"' in (tmp_path / "server" / "cloud.toml").read_text()
+    sent = (tmp_path / "laptop" / "ledger.jsonl").read_text()
+    assert '"url": "https://127.0.0.1:' in sent

@@ -3,7 +3,6 @@
 Both sides are the real ones, over sockets; what reaches an impostor is captured.
 """
 
-import json
 import socket
 import socketserver
 import ssl
@@ -172,26 +171,6 @@ def test_another_certificate_than_the_link_says(server, tmp_path):
     ):
         pair(replace(invitation, url=other.url), lambda _: None)
     assert other.heard == b""
-
-
-def test_who_listens_in_the_servers_place_learns_nothing_of_a_typed_code(
-    server, tmp_path
-):
-    """It is heard out, but cannot show that it knows the code, which is not sent."""
-    invitation = replace(offered(server, "typed again"), fingerprint="")
-    body = json.dumps(
-        {"exchange": "x", "message": "42" + "00" * 32, "proof": "00" * 32}
-        | {"by_certificate": True, "tries_left": 4}
-    ).encode()
-    answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body
-    with (
-        impostor(tls_in(tmp_path, 1).context, answer=answer) as other,
-        pytest.raises(CloudRefusedError, match="does not know this code"),
-    ):
-        pair(replace(invitation, url=other.url), lambda _: None)
-    assert b"POST /v1/pair " in other.heard
-    assert b"/v1/pair/proof" not in other.heard
-    assert invitation.code.secret.encode() not in other.heard
 
 
 class Relay(Impostor):

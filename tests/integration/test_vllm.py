@@ -1,14 +1,16 @@
 """A real vLLM server as the generalist: the same tokens as llama.cpp but for ties, and
-a text that goes on when it is killed.
+a text that goes on when it, or a gateway before it, is killed.
 
 `make vllm` sets it up; where it is not, these tests are skipped. Both engines read the
 embedded generalist as float32.
 """
 
 import os
+import signal
 import sys
 import threading
 from collections import Counter
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -19,6 +21,7 @@ from edge_app.decoding.session import Patience
 from edge_app.transport.client import CloudVerifier
 from models.running.settings import EngineSettings
 from tests import vllm_server
+from tests.relay import Relay
 from tests.vllm_server import TOKEN, VllmServer, gateway
 
 pytestmark = pytest.mark.slow
@@ -128,8 +131,10 @@ def test_the_same_tokens_as_llama_cpp_but_for_ties(models, vllm, pair, place, tm
     assert all(counts["tokens"] >= TEXTS for counts in found.values())
 
 
-def test_a_text_goes_on_when_vllm_is_killed_and_started_again(models, vllm, pair):
-    """In mid-text, without a word to the person, and the text is the same."""
+@pytest.mark.parametrize("killed", ["vllm", "one of two gateways"])
+def test_a_text_goes_on_when_a_server_is_killed(models, vllm, pair, killed):
+    """In mid-text, and the text is the same. vLLM is started again, and the session
+    stays; another gateway is reached through a relay, and the session opened there."""
     from tests.exported_models import prompts_of
 
     (example, *_) = examples()
@@ -142,16 +147,24 @@ def test_a_text_goes_on_when_vllm_is_killed_and_started_again(models, vllm, pair
         def submit(self, block):
             if len(block.drafted) and block.position > 8 and not lost.is_set():
                 lost.set()
-                vllm.kill()
-                vllm.start(wait=False)
+                if killed == "vllm":
+                    vllm.kill()
+                    vllm.start(wait=False)
+                else:
+                    server.end(signal.SIGKILL)
             super().submit(block)
 
-    with gateway(vllm, "--base", models["llama_cpp"]["specialist"]) as server:
+    base = models["llama_cpp"]["specialist"]
+    with (
+        gateway(vllm, "--base", base) as server,
+        gateway(vllm, "--base", base) as other,
+        closing(Relay(server.port, other.port)) as relay,
+    ):
         there = pair.write_from(
             prompts,
             settings,
             TOKENS,
-            lambda emit: Losing(server.url, TOKEN, emit),
+            lambda emit: Losing(relay.url, TOKEN, emit),
             patience=Patience(busy=600.0),
         )
     assert lost.is_set()

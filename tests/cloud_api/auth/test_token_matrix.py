@@ -266,11 +266,3 @@ def test_right_tokens_do_not_wait_for_wrong_ones(tmp_path):
         server.household.note()
         (refusal,) = server.people.refusals()
         assert (refusal.place, refusal.times) == ("127.0.0.1", 3)
-
-
-def test_when_it_was_last_used_is_shown_at_once(server, client, tokens):
-    client.get("/v1/models", headers=headers_of(tokens["right"]))
-    wait_until(
-        lambda: server.people.device("right", "owner").last_used == server.people.now,
-        "it is not noted",
-    )

@@ -129,22 +129,6 @@ def test_a_text_is_replaced_while_its_blocks_are_out():
     assert [len(call) for call in models.generalist.calls] == [1, 1]
 
 
-def test_a_text_with_other_frames_ends_the_stream(server, client):
-    """The session stays: the device connects again, and frames have their new size."""
-    request = open_request((1,))
-    longer = open_request((1,), candidates=9, draft_limit=6)
-    session_id = open_session(client, request)
-    with stream(server, session_id) as socket:
-        assert replace_text(client, session_id, longer).status_code == 200
-        with pytest.raises(ConnectionClosed) as closed:
-            socket.recv()
-    assert closed.value.rcvd.code == 4409
-    frames, block = frames_of(longer), block_after((), (1, 2, 3, 4, 5, 6))
-    with stream(server, session_id) as socket:
-        socket.send(frames.encode_block(block))
-        assert is_answer(socket.recv(), longer, block)
-
-
 @pytest.mark.parametrize("changes", [{}, {"draft_limit": 6}])
 def test_the_device_keeps_its_session_with_blocks_out(changes):
     """It hangs up, so that no answer to the old text comes, and not in a way that ends

@@ -209,21 +209,6 @@ def test_a_server_that_loads_says_so():
     assert opened.headers["retry-after"] == "1"
 
 
-def test_a_text_that_waits_gets_the_slot_of_one_that_is_silent():
-    """The engine thread wakes up for it when the other's time is over, though nobody
-    sends anything."""
-    with (
-        running(lambda: fake_models(slots=1), patience=0.05) as server,
-        client_of(server) as client,
-    ):
-        first, second = (open_session(client) for _ in range(2))
-        answers = [
-            send_block(client, one, block_after((), (1,))) for one in (first, second)
-        ]
-
-    assert all(isinstance(answer, Verdict) for answer in answers)
-
-
 def test_an_engine_that_fails_is_told_and_can_be_tried_again():
     models = fake_models()
     with running(lambda: models) as server, client_of(server) as client:
@@ -261,16 +246,6 @@ def test_a_fault_of_the_server_is_told_without_its_words(server, client, monkeyp
 
     assert problem_of(response) == (500, "internal")
     assert "canary" not in response.text
-
-
-def test_both_models_belong_to_one_thread():
-    models = fake_models()
-    with running(lambda: models) as server, client_of(server) as client:
-        for _ in range(5):
-            send_block(client, open_session(client), block_after((), (1, 2)))
-
-    assert models.generalist.threads == models.base.threads == {"engine"}
-    assert models.generalist.closed
 
 
 def test_who_is_told_to_come_back_is_let_in_then():

@@ -18,7 +18,6 @@ from tests.cloud_api.cloud_fakes import (
     HEADERS,
     VOCABULARY,
     FakeEngine,
-    assert_same,
     block_after,
     client_of,
     connect,
@@ -105,19 +104,6 @@ def test_stream_and_this_process_verify_alike(server, client, method, changes):
 
             expected = frames.encode_verdict(timeless(verdict), count)
             assert timeless_frame(frames, frame, count) == expected
-            device.learn(block, verdict)
-
-
-def test_evicted_sessions_go_on_as_if_nothing_had_happened(server, client):
-    """Five texts written in turn on two slots."""
-    devices = [Device(open_request((n, 2)), seed=n) for n in range(5)]
-    sessions = [open_session(client, device.request) for device in devices]
-    for _ in range(6):
-        for device, session_id in zip(devices, sessions, strict=True):
-            local = verifier(replace(device.request, text_ids=tuple(device.text)))
-            block = device.draft()
-            verdict = local.verify(block)
-            assert_same(send_block(client, session_id, block), verdict)
             device.learn(block, verdict)
 
 
@@ -252,22 +238,6 @@ def last_words(frames, socket):
 
 
 NOTHING_HELD = Signal(Kind.RESYNC, 0, 0, 0), 4404
-
-
-def test_silent_streams_end_when_the_device_ends_their_session(server, client):
-    request = open_request()
-    frames, session_id = frames_of(request), open_session(client, request)
-    with (
-        stream(server, session_id) as one,
-        stream(server, session_id) as other,
-        stream(server, open_session(client, request)) as strange,
-    ):
-        client.delete(f"/v1/sessions/{session_id}")
-
-        assert last_words(frames, one) == last_words(frames, other) == NOTHING_HELD
-        strange.send(frames.encode_block(block_after((), (1,))))
-        assert isinstance(frames.decode_answer(strange.recv()), Verdict)
-    wait_until(lambda: not server.app.state.streams)
 
 
 def test_a_stream_ends_when_its_session_makes_room_for_another():

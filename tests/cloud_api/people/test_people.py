@@ -13,7 +13,7 @@ from cloud_api.errors import PeopleError
 from cloud_api.household import Household
 from cloud_api.people import People, back_up, restore_backup
 from tests.cloud_api.people.people_fakes import NOW, Clock, certificates, people_in
-from tests.waiting import ROOT, at_once
+from tests.waiting import ROOT
 
 
 @pytest.fixture
@@ -160,30 +160,6 @@ def test_refused_tokens_are_counted_by_place_and_bounded(people):
     assert len(people.refusals()) == 200
     people.forget_refusals()
     assert people.refusals() == []
-
-
-CHANGE = """
-import sys
-from pathlib import Path
-from cloud_api.people import People
-print("ready", flush=True)
-sys.stdin.readline()
-with People(Path(sys.argv[1])) as people:
-    people.certificate(lambda: (sys.argv[2], "0" * 64))
-    for number in range(10):
-        people.add_device(f"{sys.argv[2]} {number}")
-    print(people.certificate(lambda: None)[0])
-"""
-
-
-@pytest.mark.slow
-def test_two_processes_change_it_at_once(tmp_path):
-    """Each change is whole, and both have one certificate."""
-    People(tmp_path).close()
-    shown = at_once(CHANGE, (tmp_path, "one"), (tmp_path, "two"))
-    assert shown[0] == shown[1]
-    with People(tmp_path) as people:
-        assert len(people.devices()) == 20
 
 
 def test_a_file_that_is_damaged_newer_or_none_is_a_sentence(tmp_path):
