@@ -53,9 +53,7 @@ def make_certificate() -> tuple[str, str]:
     )
     encoding = serialization.Encoding.PEM
     secret = key.private_bytes(
-        encoding,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
+        encoding, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
     pem = (secret + certificate.public_bytes(encoding)).decode()
     return pem, fingerprint_of(pem)

@@ -44,8 +44,6 @@ REST_SECONDS = 75
 _COME_BACK_SECONDS = 5.0
 WAITING = 256
 """How many connections the system holds until they are accepted."""
-_TICK_SECONDS = 0.1
-"""The most that a connection is closed after its deadline."""
 _ACCEPTED_AT_ONCE = 16
 """How many connections asyncio accepts before it reads from one of them: far fewer than
 the table holds, so that whoever sends its request at once is heard even in a flood."""
@@ -83,15 +81,8 @@ class ConnectionTable:
 
     def __init__(self, limits: ConnectionLimits) -> None:
         self.limits = limits
-        self._seconds: dict[Stage | None, float] = {
-            "header": limits.header_seconds,
-            "body": limits.body_seconds,
-        }
         self._peers: dict[Peer, None] = {}
         self._bookings = Bookings()
-        self._next: float | None = None
-        self.wake: Callable[[float], None] = lambda _: None
-        """Called with the time at which `expire` has something to do next."""
 
     def __len__(self) -> int:
         return len(self._peers)
@@ -145,10 +136,11 @@ class ConnectionTable:
         peer.resting_since = None
         if stage == peer.stage:
             return
+        limits = self.limits
+        seconds = {"header": limits.header_seconds, "body": limits.body_seconds}
         peer.stage, peer.deadline = stage, None
         if stage is not None:
-            peer.deadline = now + self._seconds[stage]
-            self._wait_for(peer.deadline)
+            peer.deadline = now + seconds[stage]
 
     def rest(self, peer: Peer, now: float) -> None:
         """Note that the client has its answer and may send another request."""
@@ -163,7 +155,6 @@ class ConnectionTable:
         if not size:
             return
         peer.unread_deadline = now + self.limits.unread_seconds
-        self._wait_for(peer.unread_deadline)
         theirs = [
             one
             for one in self._peers
@@ -175,23 +166,13 @@ class ConnectionTable:
             self._close(max(theirs, key=lambda one: one.unread), None)
 
     def expire(self, now: float) -> None:
-        """Close the connections whose deadlines are over."""
+        """Close the connections whose deadlines are over; called several times a
+        second."""
         for peer in list(self._peers):
             if peer.deadline is not None and peer.deadline <= now:
                 self._close(peer, peer.stage)
             elif peer.unread_deadline is not None and peer.unread_deadline <= now:
                 self._close(peer, None)
-        both = ((one.deadline, one.unread_deadline) for one in self._peers)
-        deadlines = [when for pair in both for when in pair if when is not None]
-        self._next = None
-        if deadlines:
-            self._wait_for(min(deadlines))
-
-    def _wait_for(self, deadline: float) -> None:
-        """Have `expire` called when a deadline has come."""
-        if self._next is None or deadline < self._next:
-            self._next = deadline
-            self.wake(deadline)
 
     def _close(self, peer: Peer, stage: Stage | None) -> None:
         del self._peers[peer]
@@ -219,11 +200,9 @@ def network_of(address: str) -> str:
         parsed = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return address
-    if isinstance(parsed, ipaddress.IPv4Address):
-        return str(parsed)
-    if parsed.ipv4_mapped is not None:
-        return str(parsed.ipv4_mapped)
-    return str(ipaddress.IPv6Network((parsed.packed, 64), strict=False))
+    if isinstance(parsed, ipaddress.IPv6Address) and not parsed.ipv4_mapped:
+        return str(ipaddress.IPv6Network((parsed.packed, 64), strict=False))
+    return str(getattr(parsed, "ipv4_mapped", None) or parsed)
 
 
 def place_of(scope: Mapping[str, Any]) -> str:
@@ -309,21 +288,16 @@ class HttpConnection(_Watched, H11Protocol):
             self._table.expect(self._peer, "body", now)
         elif state is not h11.IDLE:
             self._table.expect(self._peer, None, now)
-        elif not self._asked or self.conn.trailing_data[0]:
+        elif self.cycle is None or self.conn.trailing_data[0]:
             self._table.expect(self._peer, "header", now)
         else:
             self._table.rest(self._peer, now)
 
-    @property
-    def _asked(self) -> bool:
-        """Whether a request has come."""
-        return bool(self.cycle)
-
     def _hang_up(self, stage: Stage | None) -> None:
         """Hang up. A client whose request has begun, or that found no room, is told
         why."""
-        heard = self._asked or bool(self.conn.trailing_data[0])
-        answered = self._asked and self.cycle.response_started
+        heard = self.cycle or bool(self.conn.trailing_data[0])
+        answered = self.cycle and self.cycle.response_started
         if stage is None and not heard:
             self.transport.write(raw_answer(problems.NO_ROOM))
         elif stage is not None and heard and not answered:
@@ -411,20 +385,14 @@ class VerifierServer(uvicorn.Server):
         await super().startup(sockets)
         for listener in sockets or ():
             listener.listen(WAITING)  # uvicorn has one number for both
-        loop = asyncio.get_running_loop()
-
-        def wake(deadline: float) -> None:
-            # A little later, so that a crowd of deadlines is looked at once.
-            loop.call_at(
-                deadline + _TICK_SECONDS, lambda: self._table.expire(loop.time())
-            )
-
-        def end() -> None:
-            self.should_exit = True
-
-        self._table.wake = wake
-        self._engine.when_it_fails(end)
         self._on_listening()
+
+    async def on_tick(self, counter: int) -> bool:
+        """Close the connections whose time is over, and end if the engine has failed;
+        uvicorn calls this ten times a second."""
+        self._table.expire(asyncio.get_running_loop().time())
+        self.should_exit |= self._engine.failure is not None
+        return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop accepting, finish the rounds, say goodbye to the devices, hang up."""

@@ -31,18 +31,6 @@ class StaleBlockError(DecodingError):
     another text. The service answers `resync`; the device no longer waits for it."""
 
 
-class UnauthorizedError(DecodingError):
-    """The bearer token is missing or wrong. Answered 401."""
-
-
-class ForbiddenError(DecodingError):
-    """The token may not be used for this. Answered 403."""
-
-
-class NothingHereError(DecodingError):
-    """No route has this path. Answered 404."""
-
-
 class ServerError(DecodingError):
     """The server cannot start. The command line says why and exits."""
 

@@ -14,14 +14,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from cloud_api import problems
 from cloud_api.auth import Authority, Caller, shown_token
 from cloud_api.auth import Scope as Access
-from cloud_api.connections import CONNECTIONS, PEER, place_of
-from cloud_api.errors import (
-    ForbiddenError,
-    NothingHereError,
-    UnauthorizedError,
-    log_fault,
-)
-from decoding_core.errors import DecodingError
+from cloud_api.connections import CONNECTIONS, PEER, ConnectionTable, Peer, place_of
+from cloud_api.errors import QuotaError, log_fault
 
 OPEN_PATHS = frozenset(
     {
@@ -59,55 +53,47 @@ class Authenticate:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer why not."""
         is_open = scope["type"] == "http" and scope["path"] in OPEN_PATHS
-        if scope["type"] != "lifespan" and not is_open:
-            try:
-                scope.setdefault("state", {})["caller"] = self._admitted(scope)
-            except DecodingError as error:
-                if isinstance(error, UnauthorizedError):
-                    await self._delay(scope)
-                await problems.of_error(error).answer(scope, receive, send)
-                return
-        await self._app(scope, receive, send)
-
-    def _admitted(self, scope: Scope) -> Caller:
-        """The caller of a request.
-
-        Raises:
-            UnauthorizedError: the token is missing or unknown.
-            ForbiddenError: the token has not the scope of the path.
-            NothingHereError: the path begins as no route does.
-            QuotaError: the user has too many connections, or begins too many texts.
-        """
-        token, state, path = _token_of(scope), scope.get("state", {}), scope["path"]
+        if scope["type"] == "lifespan" or is_open:
+            await self._app(scope, receive, send)
+            return
+        token = shown_token(Headers(scope=scope).get("authorization", ""))
         caller = self._authority.caller(token) if token else None
-        peer = state.get(PEER)  # outside of uvicorn there are none
-        if caller is None:
+        peer = scope.setdefault("state", {}).get(PEER)  # only behind uvicorn
+        if caller is not None:
+            scope["state"]["caller"] = caller
+            problem = self._refusal(scope, caller, peer)
+        else:
+            problem = problems.UNAUTHORIZED
             if peer is not None:
                 peer.user = ""
-            raise UnauthorizedError("send the header 'Authorization: Bearer <token>'")
-        if peer is not None:
-            state[CONNECTIONS].recognise(peer, caller.user, time.monotonic())
+            if token:  # many wrong ones are answered slowly
+                await asyncio.sleep(self._authority.refuse(token, place_of(scope)))
+        if problem is not None:
+            await problem.answer(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    def _refusal(
+        self, scope: Scope, caller: Caller, peer: Peer | None
+    ) -> problems.Problem | None:
+        """Why a known caller may not make this request; None if it may."""
+        path, method = scope["path"], scope.get("method")
         needed = {s for start, s in SCOPES_OF_PATHS.items() if path.startswith(start)}
-        if not needed:
-            raise NothingHereError("Not Found")
-        if not needed & caller.scopes:
-            raise ForbiddenError("this token may not be used for that")
-        method = scope.get("method")
-        if (method == "POST" and path == _SESSIONS) or (
-            method == "PUT" and path.startswith(_SESSIONS)
-        ):
-            self._admit(caller)
-        return caller
-
-    async def _delay(self, scope: Scope) -> None:
-        """Count a wrong token, and wait if there were many from this place."""
-        token = _token_of(scope)
-        if token:
-            await asyncio.sleep(self._authority.refuse(token, place_of(scope)))
-
-
-def _token_of(scope: Scope) -> str:
-    return shown_token(Headers(scope=scope).get("authorization", ""))
+        try:
+            if peer is not None:
+                table: ConnectionTable = scope["state"][CONNECTIONS]
+                table.recognise(peer, caller.user, time.monotonic())
+            if not needed:
+                return problems.of_status(404)
+            if not needed & caller.scopes:
+                return problems.FORBIDDEN
+            if (method == "POST" and path == _SESSIONS) or (
+                method == "PUT" and path.startswith(_SESSIONS)
+            ):
+                self._admit(caller)
+        except QuotaError as error:
+            return problems.of_error(error)
+        return None
 
 
 class LimitBody:

@@ -109,9 +109,6 @@ DESCRIBED = described(
 )
 """A problem, for the description of every route of the protocol."""
 _KINDS: Mapping[type[errors.DecodingError], tuple[int, str]] = {
-    ours.UnauthorizedError: (401, "unauthorized"),
-    ours.ForbiddenError: (403, "forbidden"),
-    ours.NothingHereError: (404, "not-found"),
     ours.PairingRefusedError: (403, "pairing-refused"),
     ours.LoadingError: (503, "loading"),
     ours.StoppingError: (503, "stopping"),
@@ -127,6 +124,10 @@ _KINDS: Mapping[type[errors.DecodingError], tuple[int, str]] = {
     errors.CloudBusyError: (503, "busy"),
 }
 INTERNAL = Problem(500, "internal", "the server failed; its log names the fault")
+UNAUTHORIZED = Problem(
+    401, "unauthorized", "send the header 'Authorization: Bearer <token>'"
+)
+FORBIDDEN = Problem(403, "forbidden", "this token may not be used for that")
 NO_ROOM = Problem(
     503,
     "busy",

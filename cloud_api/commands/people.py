@@ -357,12 +357,7 @@ def pair(
     with open_people() as people:
         url, fingerprint = _server(people, address, behind_proxy=behind_proxy)
         code, before = pairing.offer(
-            people,
-            name,
-            user,
-            scopes,
-            expires,
-            by_certificate=not behind_proxy,
+            people, name, user, scopes, expires, by_certificate=not behind_proxy
         )
         invitation = Invitation(code, url, fingerprint)
         if as_json:

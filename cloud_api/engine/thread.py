@@ -115,18 +115,10 @@ class EngineThread:
         """None while they are being loaded."""
         self.failure: str | None = None
         """Why the models could not be loaded; the server then ends."""
-        self._on_failure: Callable[[], None] = lambda: None
 
     def start(self) -> None:
         """Begin to load the models."""
         self._thread.start()
-
-    def when_it_fails(self, call: Callable[[], None]) -> None:
-        """Have `call` called on the running event loop when there is a `failure`."""
-        loop = asyncio.get_running_loop()
-        self._on_failure = partial(_call_in, loop, call)
-        if self.failure is not None:
-            call()
 
     def submit(self, round_: Round) -> asyncio.Future[Verdict]:
         """Hand over a round at once; the verdict on its block, or what the engine
@@ -171,11 +163,12 @@ class EngineThread:
         try:
             models = self._load()
         except DecodingError as error:
-            self._fail(str(error))
+            self.failure = str(error)
             return
         except Exception as error:  # noqa: BLE001 - logged by type; the server ends
             log_fault("loading the models")
-            self._fail(f"the models could not be loaded ({type(error).__name__})")
+            name = type(error).__name__
+            self.failure = f"the models could not be loaded ({name})"
             return
         self.models = models
         scheduler = Scheduler(models)
@@ -185,7 +178,7 @@ class EngineThread:
         except Exception:  # noqa: BLE001 - logged by type; the server ends
             # Not even clearing the caches worked: the server must start anew.
             log_fault("the engine thread")
-            self._fail("the engine failed and cannot go on")
+            self.failure = "the engine failed and cannot go on"
         while not self._commands.empty():
             # Nobody will verify these rounds any more, but each is to be answered.
             command = self._commands.get()
@@ -194,10 +187,6 @@ class EngineThread:
         scheduler.close(StoppingError("the server is stopping"))
         for model in models.each():
             model.close()
-
-    def _fail(self, why: str) -> None:
-        self.failure = why
-        self._on_failure()
 
     def _take_commands(
         self, scheduler: Scheduler, unload_seconds: float | None

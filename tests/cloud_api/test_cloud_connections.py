@@ -219,7 +219,7 @@ def expire_once(server, fact):
 
 def has_begun(connection):
     """Whether the start of a request was read."""
-    return bool(connection._asked or connection.conn.trailing_data[0])
+    return bool(connection.cycle or connection.conn.trailing_data[0])
 
 
 UPGRADE = (
@@ -283,7 +283,7 @@ def is_stream(connection):
 def test_a_second_request_that_never_ends_is_closed():
     start = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /heal"
     with running(wait=False) as server, silent(server, 1, start) as (s,):
-        expire_once(server, lambda one: one._asked and one._peer.stage == "header")
+        expire_once(server, lambda one: one.cycle and one._peer.stage == "header")
         answer = all_of(s)
 
     assert answer.startswith(b"HTTP/1.1 200 ")

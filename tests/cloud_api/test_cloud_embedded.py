@@ -106,8 +106,7 @@ def test_both_ways_to_ask_give_one_verdict(models, method):
 
 
 @pytest.mark.parametrize(
-    ("slots", "kv_tokens"),
-    [(2, None), pytest.param(3, 80, marks=pytest.mark.slow)],
+    ("slots", "kv_tokens"), [(2, None), pytest.param(3, 80, marks=pytest.mark.slow)]
 )
 def test_sessions_beyond_the_seats_are_read_again(models, slots, kv_tokens):
     """Three texts in turn on two slots, or with tokens for two: each verdict as if it
