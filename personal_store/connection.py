@@ -44,16 +44,6 @@ CONTENT = (
     *("record_label", "raw"),
 )
 """Tables of what was imported; each refers to earlier ones alone."""
-_FROM_SCHEMA_BEFORE = (
-    "ALTER TABLE record ADD COLUMN answer_to TEXT NOT NULL DEFAULT ''",
-    "UPDATE state SET name = 'received_upto' WHERE name = 'heard_upto'",
-    "DROP TABLE total",
-    *(
-        f"DROP TABLE {name}_{kind}"
-        for name in ("doc", "heard")
-        for kind in ("term", "spread")
-    ),
-)
 
 
 @contextmanager
@@ -69,14 +59,13 @@ def immediate(db: Database) -> Iterator[sqlite3.Connection]:
 
 
 def create_tables(db: Database) -> None:
-    """Create the tables of a new store, or bring those of the schema before up to date;
-    several processes may try at the same time.
+    """Create the tables of a new store; several processes may try at the same time.
 
     Raises:
         StoreTooNewError: the store has another schema.
     """
     found = version(db)
-    if found not in (0, SCHEMA - 1, SCHEMA):
+    if found not in (0, SCHEMA):
         raise StoreTooNewError(
             f"The store has schema {found}, and this SpecSteer reads schema {SCHEMA}: "
             "update SpecSteer, or point it to another store."
@@ -84,25 +73,21 @@ def create_tables(db: Database) -> None:
     if found == SCHEMA:
         return
     with immediate(db):
-        found = version(db)  # another process may have been faster
-        if found == SCHEMA - 1:
-            for statement in _FROM_SCHEMA_BEFORE:
-                db.execute(statement)
-        elif found == 0:
-            # Numpy takes a tenth of a second to import, and the app paints without it.
-            from personal_store.search.tables import OWN_TEXTS, RECEIVED
+        if version(db) == SCHEMA:
+            return  # another process was faster
+        # Numpy takes a tenth of a second to import, and the app paints without it.
+        from personal_store.search.tables import OWN_TEXTS, RECEIVED
 
-            tables = _TABLES + OWN_TEXTS.schema() + RECEIVED.schema()
-            for statement in tables.strip().split(";\n"):
-                db.execute(statement)
-            db.execute(
-                "INSERT INTO state VALUES ('keep_raw', '1'), ('untidy', '0'), "
-                "('received_upto', '0')"
-            )
-            db.execute(
-                "INSERT INTO tombstone_key(secret) VALUES (?)",
-                [secrets.token_bytes(32)],
-            )
+        tables = _TABLES + OWN_TEXTS.schema() + RECEIVED.schema()
+        for statement in tables.strip().split(";\n"):
+            db.execute(statement)
+        db.execute(
+            "INSERT INTO state VALUES ('keep_raw', '1'), ('untidy', '0'), "
+            "('received_upto', '0')"
+        )
+        db.execute(
+            "INSERT INTO tombstone_key(secret) VALUES (?)", [secrets.token_bytes(32)]
+        )
         db.execute(f"PRAGMA user_version = {SCHEMA}")
 
 

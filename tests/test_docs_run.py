@@ -28,10 +28,9 @@ from models.files import locate
 from personal_store import Store, import_source
 from tests.cloud_api.cloud_fakes import TOKEN, running
 from tests.docs_blocks import PROGRAMS, ROOT, blocks, command_lines, complaint, split
-from tests.personal_store.importers.outlook_files import Folder, archive, note
 
 EXPORTS = ROOT / "tests" / "personal_store" / "importers" / "exports"
-LAMP = ROOT / "tests" / "personal_store" / "importers" / "data"
+DATA = ROOT / "tests" / "personal_store" / "importers" / "data"
 ME = "you@example.org"
 OF_MODELS = {"write", "doctor", "demo", "profile", "lab"}
 """Commands that load models or measure: their blocks are slow tests."""
@@ -92,22 +91,10 @@ def write_world(folder):
         "queries": [{"prompt": "The mill", "target": words}],
     }
     rows = (json.dumps(history) + "\n").encode()
-    questions = json.loads((LAMP / "LaMP_4_dev_questions.json").read_text())
+    questions = json.loads((DATA / "LaMP_4_dev_questions.json").read_text())
     questions[0]["id"] = "410"
-    sent = note(
-        subject="Plan",
-        sent=1_710_237_723,
-        sender="Tess",
-        address_type="SMTP",
-        address=ME,
-        smtp=ME,
-        message_id="<1@example.com>",
-        plain=words,
-        recipients=[("Ben", "", "ben@example.org", 1)],
-    )
-    top = Folder("Top of Outlook data file", folders=[Folder("Sent Items", [sent])])
     files = {
-        "backup.pst": archive(top),
+        "backup.pst": (DATA / "outlook.pst").read_bytes(),
         "All mail.mbox": letters,
         "his-mail.txt": one,
         "Takeout/Maps/Reviews.json": reviews,

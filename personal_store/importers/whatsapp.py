@@ -193,18 +193,35 @@ def day_of(numbers: Digits, order: str) -> date | None:
     return date(year, month, day)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Message:
-    """One message, or a notice, which has no name."""
+    """One message, or a notice, which has no name; at first only its first line."""
 
-    position: int
-    """Bytes of the file up to its end."""
+    stamp: Stamp
     name: str
-    text: str
-    stamp: tuple[int, ...]
-    """Says when it was written, whatever the order of the date: the numbers of the
-    date by size, hour and minute."""
-    sent_at: int | None
+    lines: list[str]
+    position: int = 0
+    """Bytes of the file up to its end."""
+
+    @property
+    def text(self) -> str:
+        """Its lines, without blanks below them."""
+        return "\n".join(self.lines).rstrip()
+
+    def written_at(self) -> tuple[int, ...]:
+        """Says when it was written, whatever the order of the date: the numbers of the
+        date by size, hour and minute."""
+        numbers = sorted(n % 100 if n > 31 else n for n in self.stamp.numbers)
+        return (*numbers, self.stamp.hour, self.stamp.minute)
+
+    def sent_at(self, order: str) -> int | None:
+        """Seconds since 1970 if the numbers of its date stand in this order; None if
+        there was no such moment."""
+        day = day_of(self.stamp.numbers, order)
+        hour, minute = self.stamp.hour, self.stamp.minute
+        if day is None or hour >= 24 or minute >= 60:
+            return None
+        return calendar.timegm((day.year, day.month, day.day, hour, minute, 0))
 
 
 @dataclass(slots=True)
@@ -241,22 +258,21 @@ def is_chat(head: bytes) -> bool:
     return any(found and found.name for found in map(_parsed, lines))
 
 
-def messages(file: Source, order: str) -> Iterator[Message]:
+def messages(file: Source) -> Iterator[Message]:
     """All messages and notices, several lines joined."""
-    begun: _Begun | None = None
-    said = list[str]()
-    position = 0
+    message: Message | None = None
     for end, line in _lines(file):
         found = _parsed(line)
         if found is not None:
-            if begun is not None:
-                yield begun.message(said, position, order)
-            begun, said = found, [found.text]
-        else:
-            said.append(line)
-        position = end
-    if begun is not None:
-        yield begun.message(said, position, order)
+            if message is not None:
+                yield message
+            message = found
+        elif message is not None:
+            message.lines.append(line)
+        if message is not None:
+            message.position = end
+    if message is not None:
+        yield message
 
 
 def own_words(written: str) -> str:
@@ -288,25 +304,6 @@ def _without_choices(lines: list[str]) -> list[str]:
     return lines[bool(_HEADING.fullmatch(lines[0])) : start]
 
 
-@dataclass(frozen=True, slots=True)
-class _Begun:
-    """The first line of a message."""
-
-    stamp: Stamp
-    name: str
-    text: str
-
-    def message(self, said: list[str], position: int, order: str) -> Message:
-        text = "\n".join(said).rstrip()
-        hour, minute = self.stamp.hour, self.stamp.minute
-        numbers = sorted(n % 100 if n > 31 else n for n in self.stamp.numbers)
-        day = day_of(self.stamp.numbers, order)
-        moment = None
-        if day is not None and hour < 24 and minute < 60:
-            moment = calendar.timegm((day.year, day.month, day.day, hour, minute, 0))
-        return Message(position, self.name, text, (*numbers, hour, minute), moment)
-
-
 def _lines(file: Source) -> Iterator[tuple[int, str]]:
     """(bytes up to its end, text) of each line."""
     position = 0
@@ -317,15 +314,15 @@ def _lines(file: Source) -> Iterator[tuple[int, str]]:
             yield position, text.rstrip("\r\n")
 
 
-def _parsed(line: str) -> _Begun | None:
+def _parsed(line: str) -> Message | None:
     stamp = stamp_of(line)
     if stamp is None:
         return None
     rest = line[stamp.end :]
     named = _NAMED.match(rest)
     if named is None or _cuts_a_quote(named[1]):
-        return _Begun(stamp, "", rest)
-    return _Begun(stamp, plain_name(named[1]), named[2])
+        return Message(stamp, "", [rest])
+    return Message(stamp, plain_name(named[1]), [named[2]])
 
 
 def _cuts_a_quote(name: str) -> bool:
@@ -346,7 +343,7 @@ _TITLE = re.compile(
 def _read_file(file: Source) -> Iterator[Item]:
     chat = Chat.of(file)
     title = _title(file)
-    for message in messages(file, chat.order):
+    for message in messages(file):
         if not message.name:
             yield Skipped(message.position, "notices")
             continue
@@ -354,8 +351,8 @@ def _read_file(file: Source) -> Iterator[Item]:
         partner = others.pop() if len(chat.names) == 2 and len(others) == 1 else ""
         said, sender = own_words(message.text), identity("whatsapp", message.name)
         found = written(
-            digest("whatsapp", sender, message.stamp, said),
-            *("message", said, message.sent_at),
+            digest("whatsapp", sender, message.written_at(), said),
+            *("message", said, message.sent_at(chat.order)),
             fewest=FEWEST_WORDS,
             recipient=partner or title,
             sender=sender,

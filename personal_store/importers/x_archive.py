@@ -20,7 +20,6 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -63,27 +62,6 @@ _COMPARED = 60
 """Characters in which a shortened post and the long one must agree."""
 
 
-@dataclass(slots=True)
-class _Accounts:
-    """Whose archive it is, and what others are called."""
-
-    owner: str = ""
-    """The number of the account; empty if no file names it."""
-    names: dict[str, str] = field(default_factory=dict)
-    """Names with the @, by the number of the account."""
-
-    def learn(self, tweet: dict[str, Any]) -> None:
-        """Take the names of those whom a post mentions or answers."""
-        users = listing(mapping(tweet.get("entities")).get("user_mentions"))
-        users = [
-            (mapping(u).get("id_str"), mapping(u).get("screen_name")) for u in users
-        ]
-        answered = tweet.get("in_reply_to_user_id_str")
-        for number, name in (*users, (answered, tweet.get("in_reply_to_screen_name"))):
-            if text(number) and text(name):
-                self.names[number] = f"@{name}"
-
-
 def _owner(file: Source) -> list[str]:
     """The number of the owner's account."""
     script = decode(file.whole(_LONGEST))
@@ -93,110 +71,6 @@ def _owner(file: Source) -> list[str]:
     return [text(inner.get("accountId"))]
 
 
-def _read_talk(element: Element, accounts: _Accounts) -> Iterator[Document | Skipped]:
-    """The owner's messages in one conversation; each has a position of its own.
-
-    A conversation is far longer in bytes than it has messages, so that there is one.
-    """
-    talk = mapping(element.get(_TALK))
-    events = [mapping(event) for event in listing(talk.get("messages"))]
-    if not events:
-        yield Skipped(element.position, "without text")
-    for left, event in enumerate(events, 1 - len(events)):
-        yield placed(_message(event, talk, accounts), element.position + left)
-
-
-def _message(
-    event: dict[str, Any], talk: dict[str, Any], accounts: _Accounts
-) -> Document | str:
-    message = mapping(event.get("messageCreate"))
-    if not message:
-        return "notices"
-    if not accounts.owner:
-        return "messages, as no account.js says which are yours"
-    if message.get("senderId") != accounts.owner:
-        return "messages of others"
-    said = _with_links(text(message.get("text")), message.get("urls"), "expanded")
-    own_id, date = text(message.get("id")), message.get("createdAt")
-    thread = text(talk.get("conversationId"))
-    # The name of the other, or of the group; a bare number says nothing.
-    known = accounts.names.get(text(message.get("recipientId")), "")
-    return written(
-        f"x:dm:{own_id}" if own_id else digest("x:dm", thread, date, said),
-        *("message", said, date),
-        fewest=FEWEST_WORDS,
-        recipient=known or tidy(text(talk.get("name")) or _latest_name(talk)).strip(),
-        thread=f"x:dm:{thread}" if thread else "",
-    )
-
-
-def _latest_name(talk: dict[str, Any]) -> str:
-    """What a group was called last, by the notices among its messages."""
-    events = (mapping(event) for event in listing(talk.get("messages")))
-    notices = [mapping(event.get("conversationNameUpdate")) for event in events]
-    last = max(notices, key=lambda n: text(n.get("createdAt")), default={})
-    return text(last.get("name"))
-
-
-@dataclass(slots=True)
-class _LongPosts:
-    """The long posts of an archive, and which stand shortened among the others."""
-
-    found: dict[int | None, list[dict[str, Any]]] = field(default_factory=dict)
-    """Long posts by the second in which they were written."""
-    met: set[str] = field(default_factory=set)
-
-    def learn(self, file: Source) -> None:
-        """Take the long posts of a file; what is wrong with it is said elsewhere."""
-        with suppress(*FAULTS):
-            for element in elements(file):
-                if isinstance(element, Element):
-                    note = mapping(element.get("noteTweet"))
-                    second = parse_date(note.get("createdAt"))
-                    self.found.setdefault(second, []).append(note)
-
-    def whole(self, second: int | None, shortened: str) -> str:
-        """The long post that begins like this one; empty if absent."""
-        beginning = _beginning(shortened)
-        for note in self.found.get(second, []):
-            said = _said_at_length(note)
-            if beginning and _beginning(said).startswith(beginning):
-                self.met.add(_long_key(note))
-                return said
-        return ""
-
-
-@dataclass(slots=True)
-class _Edits:
-    """Posts that were edited: each version is a post of its own in the archive, in any
-    order, and the last one that is there is what was said."""
-
-    found: dict[str, tuple[int, Document]] = field(default_factory=dict)
-    """By the number of the first version: which version was met, and what it says."""
-
-    def sift(self, post: Document | Skipped, tweet: dict[str, Any]) -> Iterator[Item]:
-        """A post that was never edited; of the versions of others those that are known
-        to be older."""
-        info = mapping(tweet.get("edit_info"))
-        edit = mapping(info.get("edit")).get("editControlInitial")
-        numbers = listing(mapping(info.get("initial") or edit).get("editTweetIds"))
-        own_id = text(tweet.get("id_str") or tweet.get("id"))
-        if isinstance(post, Skipped) or len(numbers) < 2 or own_id not in numbers:
-            yield post
-            return
-        first, version = str(numbers[0]), numbers.index(own_id)
-        before = self.found.get(first)
-        if before is not None:
-            yield Skipped(post.position, "older versions of edited posts")
-        if before is None or version > before[0]:
-            self.found[first] = version, replace(post, key=f"x:{first}")
-
-    def lasts(self, position: int) -> Iterator[Document]:
-        """The last versions, behind everything else."""
-        for _, post in self.found.values():
-            yield replace(post, position=position)
-
-
 def _begins(file: Source, script: re.Pattern[str]) -> bool:
     with suppress(*FAULTS):
         head = b"" if file.fault else file.head(256)
@@ -204,50 +78,160 @@ def _begins(file: Source, script: re.Pattern[str]) -> bool:
     return False
 
 
-def _read_file(
-    file: Source, long: _LongPosts, accounts: _Accounts, edits: _Edits
-) -> Iterator[Item]:
-    for element in elements(file):
-        if isinstance(element, ImportFailure):
-            yield element
-        elif _TALK in element.fields:
-            yield from _read_talk(element, accounts)
-        elif "noteTweet" in element.fields:
-            yield placed(_long_post(element, long), element.position)
-        else:
-            tweet = mapping(element.get("tweet")) or element.fields
-            accounts.learn(tweet)
-            post = placed(_post(tweet, long), element.position)
-            yield from edits.sift(post, tweet)
+@dataclass(slots=True)
+class _Reader:
+    """What one pass over an archive has learned so far."""
+
+    owner: str
+    """The number of the owner's account; empty if no file names it."""
+    names: dict[str, str] = field(default_factory=dict)
+    """Names with the @, by the number of the account."""
+    long: dict[int | None, list[dict[str, Any]]] = field(default_factory=dict)
+    """Long posts by the second in which they were written."""
+    met: set[str] = field(default_factory=set)
+    """Keys of the long posts that stand shortened among the others."""
+    edited: dict[str, tuple[int, Document]] = field(default_factory=dict)
+    """Posts that were edited, by the number of the first version: the latest version
+    so far, and its post. Each version is a post of its own, in any order."""
+
+    def learn_long_posts(self, file: Source) -> None:
+        """Take the long posts of a file; what is wrong with it is said elsewhere."""
+        with suppress(*FAULTS):
+            for element in elements(file):
+                if isinstance(element, Element):
+                    note = mapping(element.get("noteTweet"))
+                    second = parse_date(note.get("createdAt"))
+                    self.long.setdefault(second, []).append(note)
+
+    def read_file(self, file: Source) -> Iterator[Item]:
+        """The owner's posts and messages in a file."""
+        for element in elements(file):
+            if isinstance(element, ImportFailure):
+                yield element
+            elif _TALK in element.fields:
+                yield from self._talk(element)
+            elif "noteTweet" in element.fields:
+                yield placed(self._long_post(element), element.position)
+            else:
+                tweet = mapping(element.get("tweet")) or element.fields
+                self._learn_names(tweet)
+                yield from self._last_versions(
+                    placed(self._post(tweet), element.position), tweet
+                )
+
+    def _learn_names(self, tweet: dict[str, Any]) -> None:
+        """Take the names of those whom a post mentions or answers."""
+        users = listing(mapping(tweet.get("entities")).get("user_mentions"))
+        named = [
+            (mapping(u).get("id_str"), mapping(u).get("screen_name")) for u in users
+        ]
+        answered = tweet.get("in_reply_to_user_id_str")
+        named.append((answered, tweet.get("in_reply_to_screen_name")))
+        for number, name in ((text(number), text(name)) for number, name in named):
+            if number and name:
+                self.names[number] = f"@{name}"
+
+    def _talk(self, element: Element) -> Iterator[Document | Skipped]:
+        """The owner's messages in one conversation; each has a position of its own.
+
+        A conversation is far longer in bytes than it has messages, so there is one.
+        """
+        talk = mapping(element.get(_TALK))
+        events = [mapping(event) for event in listing(talk.get("messages"))]
+        if not events:
+            yield Skipped(element.position, "without text")
+        for left, event in enumerate(events, 1 - len(events)):
+            yield placed(self._message(event, talk, events), element.position + left)
+
+    def _message(
+        self, event: dict[str, Any], talk: dict[str, Any], events: list[dict[str, Any]]
+    ) -> Document | str:
+        message = mapping(event.get("messageCreate"))
+        if not message:
+            return "notices"
+        if not self.owner:
+            return "messages, as no account.js says which are yours"
+        if message.get("senderId") != self.owner:
+            return "messages of others"
+        said = _with_links(text(message.get("text")), message.get("urls"), "expanded")
+        own_id, date = text(message.get("id")), message.get("createdAt")
+        thread = text(talk.get("conversationId"))
+        # The name of the other, or of the group; a bare number says nothing.
+        known = self.names.get(text(message.get("recipientId")), "")
+        group = text(talk.get("name")) or _latest_name(events)
+        return written(
+            f"x:dm:{own_id}" if own_id else digest("x:dm", thread, date, said),
+            *("message", said, date),
+            fewest=FEWEST_WORDS,
+            recipient=known or tidy(group).strip(),
+            thread=f"x:dm:{thread}" if thread else "",
+        )
+
+    def _post(self, tweet: dict[str, Any]) -> Document | str:
+        short = text(tweet.get("full_text") or tweet.get("text"))
+        if _RETWEET.match(short):
+            return "posts of others"
+        date = parse_date(tweet.get("created_at"))
+        links = mapping(tweet.get("entities")).get("urls")
+        whole = self._whole(date, short) or _with_links(short, links, "expanded_url")
+        to, said = addressed(whole)
+        own = _OTHERS.sub("", said).strip()
+        own_id = _id(tweet)
+        answered = text(tweet.get("in_reply_to_status_id_str"))
+        return written(
+            f"x:{own_id}" if own_id else digest("x", date, said),
+            *("post", own, date),
+            recipient=to,
+            reply_to=f"x:{answered}" if answered else "",
+            trimmed=own != said,
+        )
+
+    def _whole(self, second: int | None, shortened: str) -> str:
+        """The long post that begins like this one; empty if absent."""
+        beginning = _beginning(shortened)
+        for note in self.long.get(second, []):
+            said = _said_at_length(note)
+            if beginning and _beginning(said).startswith(beginning):
+                self.met.add(_long_key(note))
+                return said
+        return ""
+
+    def _last_versions(
+        self, post: Document | Skipped, tweet: dict[str, Any]
+    ) -> Iterator[Item]:
+        """A post that was never edited; of others the versions known to be older."""
+        info = mapping(tweet.get("edit_info"))
+        edit = mapping(info.get("edit")).get("editControlInitial")
+        numbers = listing(mapping(info.get("initial") or edit).get("editTweetIds"))
+        own_id = _id(tweet)
+        if isinstance(post, Skipped) or len(numbers) < 2 or own_id not in numbers:
+            yield post
+            return
+        first, version = str(numbers[0]), numbers.index(own_id)
+        before = self.edited.get(first)
+        if before is not None:
+            yield Skipped(post.position, "older versions of edited posts")
+        if before is None or version > before[0]:
+            self.edited[first] = version, replace(post, key=f"x:{first}")
+
+    def _long_post(self, element: Element) -> Document | str:
+        note = mapping(element.get("noteTweet"))
+        if _long_key(note) in self.met:
+            return "long posts that were read already"
+        to, said = addressed(_said_at_length(note))
+        date = note.get("createdAt")
+        return written(_long_key(note), "post", said, date, recipient=to)
 
 
-def _post(tweet: dict[str, Any], long: _LongPosts) -> Document | str:
-    short = text(tweet.get("full_text") or tweet.get("text"))
-    if _RETWEET.match(short):
-        return "posts of others"
-    date = parse_date(tweet.get("created_at"))
-    links = mapping(tweet.get("entities")).get("urls")
-    whole = long.whole(date, short) or _with_links(short, links, "expanded_url")
-    to, said = addressed(whole)
-    own = _OTHERS.sub("", said).strip()
-    own_id = text(tweet.get("id_str") or tweet.get("id"))
-    answered = text(tweet.get("in_reply_to_status_id_str"))
-    return written(
-        f"x:{own_id}" if own_id else digest("x", date, said),
-        *("post", own, date),
-        recipient=to,
-        reply_to=f"x:{answered}" if answered else "",
-        trimmed=own != said,
-    )
+def _latest_name(events: list[dict[str, Any]]) -> str:
+    """What a group was called last, by the notices among its messages."""
+    notices = [mapping(event.get("conversationNameUpdate")) for event in events]
+    last = max(notices, key=lambda n: text(n.get("createdAt")), default={})
+    return text(last.get("name"))
 
 
-def _long_post(element: Element, long: _LongPosts) -> Document | str:
-    note = mapping(element.get("noteTweet"))
-    if _long_key(note) in long.met:
-        return "long posts that were read already"
-    to, said = addressed(_said_at_length(note))
-    date = note.get("createdAt")
-    return written(_long_key(note), "post", said, date, recipient=to)
+def _id(tweet: dict[str, Any]) -> str:
+    return text(tweet.get("id_str") or tweet.get("id"))
 
 
 def _long_key(note: dict[str, Any]) -> str:
@@ -296,14 +280,13 @@ class _Archive(Service):
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Item]:
         """One document per own post or message; a long post only once."""
-        long, edits = _LongPosts(), _Edits()
+        reader = _Reader(next(iter(self.owners(source)), ""))
         for file in readable(source):
             if _begins(file, _LONG):
-                long.learn(file)
-        accounts = _Accounts(next(iter(self.owners(source)), ""))
-        read_file = partial(_read_file, long=long, accounts=accounts, edits=edits)
-        yield from read_files(source, options, read_file)
-        yield from edits.lasts(source.size)
+                reader.learn_long_posts(file)
+        yield from read_files(source, options, reader.read_file)
+        for _, post in reader.edited.values():
+            yield replace(post, position=source.size)
 
 
 x_archive = _Archive(

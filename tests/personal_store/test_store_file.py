@@ -9,11 +9,6 @@ import pytest
 from base.owner_only import put_in_place, shred
 from personal_store import Store, StoreError, StoreTooNewError
 from personal_store.connection import SCHEMA
-from personal_store.lifecycle.forgetting import forget
-from personal_store.search.tables import check
-from tests.personal_store.stores import content, fill, ids
-
-GONE = ("total", "doc_term", "doc_spread", "heard_term", "heard_spread")
 
 
 def test_only_the_owner_may_read_it(tmp_path):
@@ -71,31 +66,6 @@ def test_a_newer_store_is_refused(tmp_path):
 
     with pytest.raises(StoreTooNewError, match="update SpecSteer"):
         Store.open(tmp_path / "store.db")
-
-
-def test_a_store_of_the_schema_before_is_brought_up_to_date(tmp_path):
-    """It gets the addresses that mails are answered to, and loses tables that nothing
-    reads; nothing else of it changes."""
-    with Store.open(tmp_path / "store.db") as store:
-        fill(store, tmp_path)
-        there = content(store)
-        store.db.execute("ALTER TABLE record DROP COLUMN answer_to")
-        store.db.execute(
-            "UPDATE state SET name = 'heard_upto' WHERE name = 'received_upto'"
-        )
-        for table in GONE:
-            store.db.execute(f"CREATE TABLE {table}(some TEXT)")
-        store.db.execute(f"PRAGMA user_version = {SCHEMA - 1}")
-
-    for _ in range(2):
-        with Store.open(tmp_path / "store.db") as store:
-            assert content(store) == there
-            answers = store.db.execute("SELECT DISTINCT answer_to FROM record")
-            assert answers.fetchall() == [("",)]
-            assert check(store.db) == []
-            chosen = ids(store, "title = 'Confidential balloon'")
-            assert forget(store.db, store.path, chosen).left == ()
-            there = content(store)
 
 
 def test_another_file_is_refused_and_left_alone(tmp_path):

@@ -172,46 +172,6 @@ def test_extreme_files(tmp_path, service, name, content):
     taken(service, path)
 
 
-BEGINNINGS = {
-    "csv": b"text,date\n",
-    "eml": b"From: a@b.example\n\n",
-    "facebook": b'{"participants":[],"messages":[{"sender_name":"a","content":"',
-    "goodreads": b"Book Id,Title,My Review\n1,a,",
-    "google_reviews": b'{"features":[{"properties":{"review_text_published":"',
-    "jsonl": b'{"text":"',
-    "keep": b'{"isTrashed":false,"isArchived":false,"textContent":"',
-    "lamp": b'[{"id":"1","profile":[{"text":"',
-    "linkedin": b"Link,Message,Date\n1,",
-    "markdown": b"",
-    "mastodon": b'{"orderedItems":[{"type":"Create","object":{"content":"',
-    "mbox": b"From a@b Tue Mar 12 10:02:03 2024\nFrom: a@b.example\n\n",
-    "reddit": b"id,permalink,subreddit,body,title\n",
-    "text": b"",
-    "whatsapp": b"[1.1.23, 10:00:00] Ana: ",
-    "x_archive": b'window.YTD.tweets.part0 = [{"tweet":{"full_text":"',
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("service", BEGINNINGS)
-def test_a_line_of_fifty_megabytes(tmp_path, service):
-    """One document, or a sentence; the file ends where it should not."""
-    path = tmp_path / "export"
-    path.write_bytes(BEGINNINGS[service] + b"word and " * (50 * 1024 * 1024 // 9))
-    importer = importers.load(service)
-    said = []
-    try:
-        for source in importer.sources(path):
-            said += [
-                getattr(item, "reason", "")
-                for item in importer.read(source, ReadOptions())
-            ]
-    except StoreError as error:
-        said.append(str(error))
-    assert len(said) == 1
-    assert len(said[0]) < 400
-
-
 def test_one_broken_file_does_not_spoil_the_others(tmp_path):
     shutil.copytree(EXPORTS / "keep", tmp_path / "keep")
     whole = taken("keep", tmp_path / "keep")
