@@ -94,7 +94,7 @@ def test_where_the_base_runs_changes_no_text(
     method, temperature, specialist, contexts, fourth, server
 ):
     """In one process, with exact engines: the base in the cloud and on the device; and
-    with the base here and the generalist behind a socket, for methods that draft."""
+    for methods that draft, with both or the generalist alone behind a socket."""
     if method == "rejection" and not temperature:
         pytest.skip("it needs a temperature")
     sequences = [context.sequence(0) for context in contexts]
@@ -106,6 +106,9 @@ def test_where_the_base_runs_changes_no_text(
     edge = EdgeBaseVerifier(inner, sequences[1]) if _compares(method) else inner
     assert job(wanted, edge, specialist, contexts) == expected
     if _drafts(method):
+        far = CloudVerifier(server.url, server.token, lambda _: None)
+        wanted_there = write_request(method, temperature)
+        assert job(wanted_there, far, specialist, contexts) == expected
         fourth.sequence().rollback(0)
         far = CloudVerifier(server.url, server.token, lambda _: None)
         far = EdgeBaseVerifier(far, fourth.sequence()) if _compares(method) else far

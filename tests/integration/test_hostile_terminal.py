@@ -63,23 +63,17 @@ def test_commands_in_a_terminal(names):
     """With colours, bars and questions; both are of our own making."""
     commands = [
         ["import", "auto", names["zip"], "--me", ME],
-        ["import", "jsonl", names["jsonl"]],
         ["search", "photos", "--explain"],
-        ["show", "1"],
         ["show", "1", "--raw"],
         ["status"],
         ["write", "x"],
-        ["demo"],
         ["store", "export", "-"],
-        ["store", "export", "-", "--format", "mbox"],
         ["store", "backup"],
         ["store", "restore"],
         ["forget", "--words", "photos"],
         ["me", "suggest"],
         ["import", "imap", HOSTILE, "--server", HOSTILE.replace("\r", "")],
-        ["import", "mbox", names["missing"]],
         ["doctor"],
-        ["lab", "evaluate", "--sample", "--specialist", names["gguf"]],
         [HOSTILE],
         ["status"],
     ]

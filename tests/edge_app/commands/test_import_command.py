@@ -225,19 +225,6 @@ def test_ctrl_c_keeps_what_was_imported(run, tmp_path, monkeypatch):
     assert "300 emails" in run("status").stdout
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["imap", "a@example.org"], "needs --server"),
-        (["mbox", "a", "--server", "x"], "needs --server"),
-        (["imap", "a@example.org", "--server", "x:y"], "NAME:PORT"),
-    ],
-)
-def test_a_server_is_for_imap_alone(run, arguments, sentence):
-    result = run("import", *arguments)
-    assert (result.exit_code, sentence in result.stderr) == (2, True)
-
-
 def test_a_password_comes_from_the_keyring_and_is_never_guessed(run, monkeypatch):
     """It is what is told to the server, and is not printed; without keyring and
     terminal the command says what to do, and asks no server."""
