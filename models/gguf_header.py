@@ -56,24 +56,15 @@ class GGUFLayout:
     """Bytes of the file."""
 
 
-def read_header(path: Path) -> dict[str, Any]:
-    """The metadata of the model at `path`, arrays of numbers as `array.array`; raises
-    ModelError if it is damaged, or larger than the header of any model."""
-    return _read(path, tensors=False).values
-
-
 def read_layout(path: Path) -> GGUFLayout:
-    """The metadata of the file at `path`, and where its tensors lie; raises as
-    `read_header`."""
-    return _read(path, tensors=True)
-
-
-def _read(path: Path, *, tensors: bool) -> GGUFLayout:
+    """The metadata of the file at `path`, arrays of numbers as `array.array`, and where
+    its tensors lie; raises ModelError if it is damaged, or larger than the header of
+    any model."""
     with path.open("rb", buffering=1 << 20) as file:
         reader = _Reader(file, os.fstat(file.fileno()).st_size)
         try:
             values = reader.header()
-            found = reader.layout(values) if tensors else {}
+            found = reader.layout(values)
         except (EOFError, KeyError) as error:
             reason = f"{path} is damaged: its header cannot be read"
             raise ModelError(reason) from error

@@ -33,8 +33,8 @@ def packed(kind, value):
     return text(value) if kind == STRING else struct.pack(_FORMATS[kind], value)
 
 
-def gguf(*entries, count=None, tensors=7):
-    """The bytes of a header, by default with a wrong number of tensors."""
+def gguf(*entries, count=None, tensors=0):
+    """The bytes of a header."""
     count = len(entries) if count is None else count
     start = b"GGUF" + number(3, 4) + number(tensors) + number(count)
     return start + b"".join(entries)

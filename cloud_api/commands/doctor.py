@@ -84,22 +84,16 @@ def _folder() -> str:
 
 def _models(wanted: ModelOptions) -> str:
     """What the files say of themselves; that they share a vocabulary."""
-    from models.local.describing import describe, token_names
-    from models.running.interface import differing_token
+    from models.local.describing import describe, describe_pair
 
     if isinstance(wanted.generalist, StockAddress):
         return f"the large one is asked for at {wanted.generalist.url} at the start"
-    large = describe(wanted.generalist)
-    said = f"{large.name} {large.quantisation}".strip()
     if not isinstance(wanted.base, Path):
+        large = describe(wanted.generalist)
+        said = f"{large.name} {large.quantisation}".strip()
         return f"{said}; no base: devices run it themselves, with --base edge"
-    small = describe(wanted.base)
-    if small.vocabulary_id != large.vocabulary_id:
-        where = differing_token(token_names(large.path), token_names(small.path))
-        raise ModelError(
-            f"{large.path} and {small.path} have different vocabularies: {where}; "
-            "choose two models of one family"
-        )
+    large, small = describe_pair(wanted.generalist, wanted.base)
+    said = f"{large.name} {large.quantisation}".strip()
     return f"{said}; base {small.name} {small.quantisation}".strip()
 
 

@@ -117,7 +117,7 @@ def check(small: str, large: str, sample: bool, seconds: float, as_json: bool) -
     the sample letters. All runs on this device.
     """
     paths = finding.resolve(small, "specialist"), finding.resolve(large, "generalist")
-    described = _compared(*paths)
+    described = describing.describe_pair(*paths)
     _check_pulled(*paths)
     settings = read_settings()
     from edge_app.evaluation.figures import check_pair
@@ -202,7 +202,7 @@ def use(small: str, large: str, force: bool) -> None:
     """Write a pair into settings.toml; comments and other lines stay."""
     paths = finding.resolve(small, "specialist"), finding.resolve(large, "generalist")
     try:
-        described = _compared(*paths)
+        described = describing.describe_pair(*paths)
         needed, memory = describing.pair_memory(*described), describing.machine_memory()
         if described[0].file_bytes >= described[1].file_bytes:
             raise InvalidSettingsError(f"{large} is not the larger of both")
@@ -249,18 +249,6 @@ def remove(name: str, yes: bool) -> None:
         note("settings.toml names it: 'specsteer models use' names others")
     confirmed(f"Remove {path}?", yes=yes)
     click.echo(f"removed {path}: {gigabytes(finding.remove_pulled(path))} are free")
-
-
-def _compared(small: Path, large: Path) -> _Pair:
-    """Both descriptions; raises VocabularyMismatchError if the tokens differ."""
-    pair = describing.describe(small), describing.describe(large)
-    if pair[0].vocabulary_id != pair[1].vocabulary_id:
-        differs = describing.first_difference(small, large)
-        raise VocabularyMismatchError(
-            f"{small} and {large} have different vocabularies: {differs}; choose two "
-            "models of one family"
-        )
-    return pair
 
 
 def _check_pulled(*paths: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,6 @@ from decoding_core.errors import (
     DecodingError,
     EngineError,
     InvalidSettingsError,
-    ModelNotFoundError,
 )
 from edge_app.adapters.kept import wanted
 from edge_app.commands.terminal import note
@@ -118,14 +117,9 @@ def _model(role: str, option: Path | None, setting: str) -> Path:
     """The path of a model, which an option may name as 'models list' does."""
     if option is None:
         return find(expanded(setting)) if setting else locate(role)
-    try:
-        return find(option)
-    except ModelNotFoundError:
-        from models.local.finding import resolve  # it looks through whole folders
+    from models.local.finding import resolve
 
-        with suppress(ModelNotFoundError):
-            return find(resolve(str(option)))
-        raise
+    return find(resolve(str(option)))
 
 
 @contextmanager

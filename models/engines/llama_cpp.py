@@ -29,7 +29,6 @@ from models.chat import ChatTemplate
 from models.files import find
 from models.gguf_header import (
     check_vocabulary,
-    read_header,
     read_layout,
     template_source,
 )
@@ -349,7 +348,7 @@ class LlamaModel(Model):
         """
         self.settings = settings or EngineSettings()
         stop = stop or threading.Event()
-        header = read_header(find(path))
+        header = read_layout(find(path)).values
         check_vocabulary(path, header)
         self.path = path
         self.name: str = str(header.get("general.name") or path.stem)
@@ -421,7 +420,7 @@ class LlamaReranker:
                 llama.cpp gives meaningless numbers, or ends the process.
             EngineError: the memory cannot be had.
         """
-        header = read_header(find(path))
+        header = read_layout(find(path)).values
         kind = header.get("general.architecture")
         if header.get(f"{kind}.pooling_type") != _RANK:
             raise ModelError(

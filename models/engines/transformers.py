@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +164,9 @@ class TransformersSlots(TextSlots):
         self._weights, self._config = model.weights, model.config
         self._device = model.device
         self._cache = _Cache(lambda: self.stop.is_set())
+        # Older releases of transformers 5 call it `past_key_values`.
+        known = signature(self._weights.forward).parameters
+        self._named = "cache" if "cache" in known else "past_key_values"
         self._threads = (model.settings.thread_count,) * 2
 
     def evaluate_rows(self, readings: Sequence[Reading]) -> list[LogitRows]:
@@ -219,9 +223,9 @@ class TransformersSlots(TextSlots):
                 input_ids=tokens.to(self._device),
                 position_ids=places,
                 attention_mask=self._masks(places, end),
-                past_key_values=self._cache,
                 use_cache=True,
                 logits_to_keep=rows,
+                **{self._named: self._cache},
             )
             return answer.logits[:, :, : self.vocabulary_size].float()
 

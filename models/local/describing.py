@@ -18,12 +18,12 @@ from typing import Any, Literal
 
 from decoding_core.errors import ModelError, ModelNotFoundError
 from decoding_core.foreign_text import one_line
-from models.gguf_header import read_header, template_source
+from models.gguf_header import read_layout, template_source
 from models.running.interface import (
-    differing_token,
     is_padding,
     padding_name,
     token_list_id,
+    vocabulary_mismatch,
 )
 
 _QUANTISATIONS = {
@@ -111,16 +111,23 @@ def describe(path: Path) -> ModelDescription:
     )
 
 
-def first_difference(one: Path, other: Path) -> str:
-    """As `differing_token`, of two models; raises as `describe` does."""
-    return differing_token(token_names(one), token_names(other))
+def describe_pair(
+    first: Path, second: Path
+) -> tuple[ModelDescription, ModelDescription]:
+    """The facts about two models; raises as `describe` does, and
+    VocabularyMismatchError if their tokens differ."""
+    pair = describe(first), describe(second)
+    if pair[0].vocabulary_id != pair[1].vocabulary_id:
+        names = token_names(first), token_names(second)
+        raise vocabulary_mismatch(first, second, *names)
+    return pair
 
 
 def token_names(path: Path) -> tuple[bytes, ...]:
     """The token list of the model at `path`, padding left out; raises as `describe`."""
     if path.is_dir():
         return _tokens_of_json(_read_json(path / "tokenizer.json"), path)
-    return _tokens_of_gguf(read_header(path), path)
+    return _tokens_of_gguf(read_layout(path).values, path)
 
 
 def part_names(name: str) -> list[str]:
@@ -147,7 +154,7 @@ def _describe_gguf(path: Path) -> ModelDescription:
     for part in files:
         if not part.is_file():
             raise ModelError(f"{path} lacks its part {part.name}")
-    header = read_header(path)
+    header = read_layout(path).values
     family = str(header.get("general.architecture", ""))
     name = str(header.get("general.name") or path.stem)
     if (

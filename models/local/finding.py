@@ -227,16 +227,15 @@ def resolve(name: str, role: str = "") -> Path:
             raise ModelNotFoundError(
                 f"{name} is not on this machine; 'specsteer models pull {name}' gets it"
             )
-    found = {one.name: one.path for one in found_models()}
-    if name in found:
-        return found[name]
     with suppress(OSError, RuntimeError, ValueError):
         path = Path(name).expanduser()
         if path.exists():
             return path.absolute()
-    folder = downloaded_folder(name)
-    if folder is not None:
+    if folder := downloaded_folder(name):
         return folder
+    found = {one.name: one.path for one in found_models()}
+    if name in found:
+        return found[name]
     near = get_close_matches(name, [*found, *(one.name for one in hub_models())], 3)
     hint = f"did you mean {' or '.join(near)}? " if near else ""
     raise ModelNotFoundError(

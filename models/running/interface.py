@@ -355,20 +355,19 @@ def shown_token(name: bytes | None = None) -> str:
 def check_one_vocabulary(first: Model, second: Model) -> None:
     """Raise VocabularyMismatchError, with the first token that differs, if two models
     do not share a vocabulary."""
-    if first.vocabulary_id == second.vocabulary_id:
-        return
-    where = differing_token(first.vocabulary.names(), second.vocabulary.names())
-    raise VocabularyMismatchError(
-        f"{first.path} and {second.path} have different vocabularies: {where}; choose "
-        "two models of one family"
+    if first.vocabulary_id != second.vocabulary_id:
+        names = first.vocabulary.names(), second.vocabulary.names()
+        raise vocabulary_mismatch(first.path, second.path, *names)
+
+
+def vocabulary_mismatch(
+    first: Path, second: Path, names: Sequence[bytes], others: Sequence[bytes]
+) -> VocabularyMismatchError:
+    """The error for two models whose token lists differ, with the first such token."""
+    both = min(len(names), len(others))
+    at = next((i for i in range(both) if names[i] != others[i]), both)
+    one, other = (shown_token(*tokens[at : at + 1]) for tokens in (names, others))
+    return VocabularyMismatchError(
+        f"{first} and {second} have different vocabularies: token {at} is {one} in the "
+        f"first and {other} in the second; choose two models of one family"
     )
-
-
-def differing_token(first: Sequence[bytes], second: Sequence[bytes]) -> str:
-    """The first token that two lists do not share, in words; empty for equal ones."""
-    both = min(len(first), len(second))
-    at = next((i for i in range(both) if first[i] != second[i]), both)
-    if at == len(first) == len(second):
-        return ""
-    one, other = (shown_token(*tokens[at : at + 1]) for tokens in (first, second))
-    return f"token {at} is {one} in the first and {other} in the second"

@@ -16,7 +16,7 @@ from edge_app.decoding.events import Settled
 from edge_app.privacy.ledger import read_ledger
 from edge_app.transport.child_server import ChildServer
 from models.files import locate
-from models.gguf_header import read_header
+from models.gguf_header import read_layout
 
 pytestmark = pytest.mark.usefixtures("same_kernels")
 CLEAR = "--token-in-clear"
@@ -52,7 +52,7 @@ def write(server):
 def other_vocabulary(tmp_path_factory):
     """A copy of the embedded specialist in which one rare token reads otherwise."""
     model = locate("specialist")
-    header = read_header(model)
+    header = read_layout(model).values
     tokens = header["tokenizer.ggml.tokens"]
     merged = {part for pair in header["tokenizer.ggml.merges"] for part in pair.split()}
     known = {*tokens, *merged}

@@ -15,7 +15,6 @@ from models.files import locate
 from models.gguf_header import (
     MOST_HELD,
     check_vocabulary,
-    read_header,
     read_layout,
     template_source,
 )
@@ -59,7 +58,7 @@ def test_all_kinds_of_values(file):
             entry("numbers", ARRAY, listed(U32, 2, number(1, 4) + number(2, 4))),
         )
     )
-    header = read_header(path)
+    header = read_layout(path).values
     assert list(header.pop("numbers")) == [1, 2]
     assert header == {
         "name": "tiny ☃",
@@ -72,7 +71,7 @@ def test_all_kinds_of_values(file):
 
 def test_the_embedded_models_are_read():
     for role in ("specialist", "generalist"):
-        header = read_header(locate(role))
+        header = read_layout(locate(role)).values
         check_vocabulary(locate(role), header)
         assert header["tokenizer.chat_template"]
 
@@ -89,7 +88,7 @@ def test_the_largest_vocabularies_are_read(file):
             entry("tokenizer.ggml.scores", ARRAY, listed(F32, 262_144, bytes(4 << 18))),
         )
     )
-    header = read_header(path)
+    header = read_layout(path).values
     check_vocabulary(path, header)
     assert len(header["tokenizer.ggml.merges"]) == 514_906
 
@@ -98,7 +97,7 @@ def peak_of(path):
     tracemalloc.start()
     try:
         with pytest.raises(ModelError) as caught:
-            read_header(path)
+            read_layout(path)
         return tracemalloc.get_traced_memory()[1], str(caught.value)
     finally:
         tracemalloc.stop()
@@ -149,7 +148,7 @@ def test_a_list_of_strings_is_counted_as_it_is_held(file, monkeypatch, one):
 def test_what_cannot_be_read_is_a_sentence(file, data, words):
     """Whichever length is a lie."""
     with pytest.raises(ModelError, match=words):
-        read_header(file(data))
+        read_layout(file(data))
 
 
 @pytest.mark.parametrize("tokens", [7, "abc", [], None])

@@ -113,8 +113,8 @@ BOTH = ("--method", "generalist_with_history", "--no-history", "--server")
     [
         (["write", ""], "the request is empty"),
         (["write", "x", "--method", "magic"], "there is no method 'magic'"),
-        (["write", "x", "--specialist", "/no/such.gguf"], "no model file at"),
-        (["write", "x", "--generalist", "/no/such.gguf"], "no model file at"),
+        (["write", "x", "--specialist", "/no/such.gguf"], "there is no model /no"),
+        (["write", "x", "--generalist", "/no/such.gguf"], "there is no model /no"),
         (["write", "x", "--specialist", "/"], "holds no model"),
         (["write", "x", "--specialist", __file__], "is not a GGUF file"),
         (["write", "x", "--max-tokens", "0"], "at least 1"),

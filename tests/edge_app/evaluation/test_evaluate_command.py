@@ -90,7 +90,7 @@ def test_an_empty_store(run):
         (["--users", "3"], 2, "--users is for files"),
         (["--wide", "--markdown"], 2, "exclude each other"),
         (["--json", "gone/out.json"], 1, "there is no folder gone"),
-        (["--sample", "--specialist", "gone.gguf"], 1, "there is no model file at"),
+        (["--sample", "--specialist", "gone.gguf"], 1, "there is no model gone.gguf"),
     ],
 )
 def test_wrong_usage(run, arguments, status, reason):

@@ -6,7 +6,7 @@ import pytest
 from decoding_core.errors import ModelError, ModelNotFoundError
 from models.engines.llama_cpp import LlamaReranker
 from models.files import locate
-from models.gguf_header import read_header
+from models.gguf_header import read_layout
 from models.running.settings import EngineSettings
 from tests.gguf_files import ARRAY, BOOL, F32, INT, STRING, U32, write_gguf
 
@@ -49,7 +49,7 @@ def layer():
 
 def write_reranker(path, template=None, pooling=4):
     """A BERT of one layer over the embedded vocabulary."""
-    header = read_header(locate("specialist"))
+    header = read_layout(locate("specialist")).values
     sizes = {
         "context_length": CONTEXT,
         "embedding_length": WIDTH,

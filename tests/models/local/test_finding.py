@@ -11,15 +11,19 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decoding_core.errors import ModelError, ModelNotFoundError
+from decoding_core.errors import (
+    ModelError,
+    ModelNotFoundError,
+    VocabularyMismatchError,
+)
 from edge_app.cli import cli
 from models.files import cards, locate
-from models.gguf_header import read_header
+from models.gguf_header import read_layout
 from models.local import describing, finding
 from models.local.describing import (
     MachineMemory,
     describe,
-    first_difference,
+    describe_pair,
     machine_memory,
     pair_memory,
     token_names,
@@ -223,15 +227,17 @@ def test_padding_does_not_part_a_family(tmp_path):
     assert describe(small).vocabulary_id == describe(large).vocabulary_id
     assert describe(small).vocabulary_size == 50
     assert describe(named).vocabulary_id == describe(small).vocabulary_id
-    assert first_difference(small, large) == ""
-    assert "token 40 is 't40' in the first" in first_difference(small, other)
-    assert "\x1b" not in first_difference(small, other)
-    assert "token 50 is missing in the first" in first_difference(small, longer)
+    describe_pair(small, large)
+    with pytest.raises(VocabularyMismatchError, match="token 40 is 't40' in") as said:
+        describe_pair(small, other)
+    assert "\x1b" not in str(said.value)
+    with pytest.raises(VocabularyMismatchError, match="token 50 is missing in the"):
+        describe_pair(small, longer)
 
 
 def test_a_folder_for_transformers_is_one_of_them(machine):
     """Its vocabulary is that of a GGUF file made from it."""
-    tokens = read_header(SMALL)["tokenizer.ggml.tokens"]
+    tokens = read_layout(SMALL).values["tokenizer.ggml.tokens"]
     folder = machine / ".cache/huggingface/hub/models--maker--Tiny/snapshots/1"
     folder.mkdir(parents=True)
     added = [{"id": at, "content": tokens[at]} for at in range(4)]
