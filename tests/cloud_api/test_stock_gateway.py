@@ -15,7 +15,6 @@ from decoding_core.settings import MethodSettings
 from edge_app.decoding.session import Patience, VerifierSession
 from edge_app.transport.client import CloudVerifier
 from tests.cloud_api.cloud_fakes import (
-    BASE,
     GENERALIST,
     TOKEN,
     FakeText,
@@ -27,25 +26,11 @@ from tests.cloud_api.cloud_fakes import (
     send_block,
     with_text,
 )
-from tests.cloud_api.fake_vllm import NAMES_ID, FakeVllm, write_tokenizer
-from tests.waiting import PATIENCE, wait_until
+from tests.cloud_api.fake_vllm import NAMES_ID, write_tokenizer
+from tests.waiting import wait_until
 
 PROMPT = (1, 2, 3)
 DRAFTS = ((4, 5, 6, 7), (8, 9, 10, 11), (12, 13, 14, 15), (16, 17, 18, 19))
-
-
-@pytest.fixture
-def vllm():
-    fake = FakeVllm(GENERALIST)
-    yield fake
-    fake.stop()
-
-
-@pytest.fixture
-def second():
-    fake = FakeVllm(BASE)
-    yield fake
-    fake.stop()
 
 
 @pytest.fixture
@@ -83,21 +68,17 @@ def test_other_programs_are_served_by_the_stock_server_too(vllm, tmp_path):
     assert written.json()["choices"][0]["text"] == text
 
 
-def request_of(method="steering"):
-    settings = MethodSettings(
-        method=method, candidates=10, draft_length=4, temperature=1.0
-    )
+def request_of():
+    settings = MethodSettings(candidates=10, draft_length=4, temperature=1.0)
     return OpenSession(PROMPT, (), NAMES_ID, settings.terms())
 
 
-def text_of(gateway, patience, before_block=lambda _: None, method="steering"):
+def text_of(gateway, patience, before_block=lambda _: None):
     """The settled tokens of a text whose drafts are given, what the device was told,
     and how often its session was opened."""
     notices, sent = [], []
     verifier = CloudVerifier(gateway.url, TOKEN, sent.append)
-    session = VerifierSession(
-        verifier, request_of(method), notices.append, patience=patience
-    )
+    session = VerifierSession(verifier, request_of(), notices.append, patience=patience)
     session.open()
     text = []
     for number, drafted in enumerate(DRAFTS):
@@ -122,26 +103,17 @@ def test_a_text_goes_on_when_the_stock_server_is_killed_and_comes_back(gateway, 
     """The device waits while it is away, in the session that it has, and the text is
     the one of a quiet day."""
     quiet, _, _ = text_of(gateway, Patience())
-    asked = threading.Event()
+    model = gateway.engine.models.generalist
+
+    def come_back():
+        """Once the gateway has found it away."""
+        wait_until(lambda: model.trouble is not None, "it is not missed")
+        vllm.start()
 
     def lose(number):
-        if number != 2:
-            return
-        vllm.stop()
-
-        def come_back():
-            assert asked.wait(PATIENCE)
-            vllm.start()
-
-        threading.Thread(target=come_back).start()
-        # Once the gateway has found it away.
-        trouble = gateway.engine.models.generalist
-
-        def watch():
-            wait_until(lambda: trouble.trouble is not None, "it is not missed")
-            asked.set()
-
-        threading.Thread(target=watch).start()
+        if number == 2:
+            vllm.stop()
+            threading.Thread(target=come_back).start()
 
     text, notices, opened = text_of(gateway, Patience(busy=120.0), lose)
 

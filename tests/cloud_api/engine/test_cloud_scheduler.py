@@ -21,7 +21,6 @@ from decoding_core.errors import (
     VocabularyMismatchError,
 )
 from decoding_core.messages import Candidates, Verdict
-from decoding_core.sampling import ArrayRows
 from tests.cloud_api.cloud_fakes import (
     BASE,
     GENERALIST,
@@ -39,25 +38,19 @@ PACE = 2 * PromptPace().tokens
 class Asked:
     """A round that keeps what became of it."""
 
-    def __init__(
-        self,
-        session_id,
-        token_ids,
-        rows=1,
-        uses_base=True,
-        warm=False,
-        key=(0, 0),
-        whole=0,
-        text=0,
-    ):
+    def __init__(self, name, ids, rows=1, warm=False, key=(0, 0), text=0, **options):
         self.logits = self.result = None
         verify = None if warm else self.verify
+        options = {"uses_base": True, "position": len(ids) - 1, **options}
         self.round = Round(
-            session_id, tuple(token_ids), rows, uses_base, verify, (text, *key)
+            name,
+            tuple(ids),
+            rows,
+            verify=verify,
+            key=(text, *key),
+            done=self.done,
+            **options,
         )
-        self.round.position = len(token_ids) - 1
-        self.round.whole = whole
-        self.round.done = self.done
 
     def verify(self, generalist, base):
         self.logits = generalist, base
@@ -89,31 +82,12 @@ def test_all_who_wait_are_read_in_one_pass_per_model():
     run(Scheduler(models), *asked)
 
     assert [one.result for one in asked] == [NOTHING] * 3
+    assert asked[0].seconds > 0.0
     assert [len(call) for call in models.generalist.calls] == [3]
     assert [len(call) for call in models.base.calls] == [3]
     generalist, base = asked[1].logits
     assert (generalist[1] == logits_after(GENERALIST, (1, 2, 3))).all()
     assert (base[0] == logits_after(BASE, (1, 2))).all()
-
-
-class Keeping(FakeModel):
-    """A model on a card: its rows stay there."""
-
-    def evaluate(self, readings):
-        pytest.fail("whole rows were asked for")
-
-    def evaluate_rows(self, readings):
-        return [ArrayRows(rows) for rows in super().evaluate(readings)]
-
-
-def test_a_model_may_keep_its_rows_and_answer_what_is_asked_of_them():
-    """Whoever verifies is handed what the model offers."""
-    asked = Asked("a", range(6), rows=2)
-    run(Scheduler(Models(Keeping(GENERALIST), Keeping(BASE))), asked)
-    assert asked.result is not None
-    for rows, salt in zip(asked.logits, (GENERALIST, BASE), strict=True):
-        expected = [logits_after(salt, range(5)), logits_after(salt, range(6))]
-        np.testing.assert_array_equal(rows.logits, expected)
 
 
 def test_a_session_that_ends_leaves_nothing_behind():
@@ -179,7 +153,7 @@ def test_the_shorter_of_two_prompts_is_read_first_and_the_longer_is_not_forgotte
 
 def ahead(name, length):
     """A text to read before its first block comes."""
-    return Asked(name, range(length), rows=0, warm=True)
+    return Asked(name, range(length), 0, True)
 
 
 def read_tokens(model):
@@ -191,20 +165,6 @@ def run_all(scheduler):
         scheduler.step()
 
 
-def test_a_text_is_read_ahead_in_small_steps_and_once():
-    models, scheduler = made()
-    scheduler.add(ahead("a", 2 * AHEAD + 5).round)
-    steps = 0
-    while scheduler.pause() == 0.0:
-        scheduler.step()
-        steps += 1
-
-    assert steps == 3
-    for model in (models.generalist, models.base):
-        assert [len(call[0].token_ids) for call in model.calls] == [AHEAD, AHEAD, 5]
-        assert model.held[0] == list(range(2 * AHEAD + 5))
-
-
 @pytest.mark.parametrize("steps", range(6))
 def test_no_token_is_read_twice_whenever_the_first_block_comes(steps):
     """A text read ahead is a part of its first block's; nothing is rolled back for it
@@ -212,8 +172,10 @@ def test_no_token_is_read_twice_whenever_the_first_block_comes(steps):
     models, scheduler = made()
     length = CHUNK + 40
     scheduler.add(ahead("a", length).round)
-    for _ in range(steps):
+    for step in range(1, steps + 1):
         scheduler.step()
+        for model in (models.generalist, models.base):
+            assert model.held[0] == list(range(min(step * AHEAD, length)))
     text = [*range(length), 1, 2, 3]
     first, second = Asked("a", text, rows=3), Asked("a", [*text, 4, 5, 6], rows=3)
     for block in (first, second):
@@ -286,9 +248,9 @@ def test_a_token_is_read_alone_only_where_all_of_its_text_are():
     """And again, with others, where the text goes on in blocks: its figures are those
     of a single token."""
     models, scheduler = made()
-    steps = [Asked("a", (1, 2, *range(3, n)), key=(0, n)) for n in (4, 5, 6)]
-    for step in steps:
-        step.round.alone = True
+    steps = [
+        Asked("a", (1, 2, *range(3, n)), key=(0, n), alone=True) for n in (4, 5, 6)
+    ]
     blocks = [Asked("a", tuple(range(1, n)), key=(0, n)) for n in (7, 8, 10)]
     for asked in (*steps, *blocks):
         run(scheduler, asked)
@@ -296,24 +258,8 @@ def test_a_token_is_read_alone_only_where_all_of_its_text_are():
     assert read == [[1, 2, 3], [4], [5], [4, 5, 6], [6, 7], [8, 9]]
 
 
-def test_a_fault_while_reading_ahead_is_told_to_the_block():
-    models, scheduler = made()
-    models.base.fault = lambda _: EngineError("broken")
-    scheduler.add(ahead("a", 3 * AHEAD).round)
-    scheduler.step()
-
-    assert scheduler.pause() is None
-    assert models.generalist.held == [[], []]
-    block = Asked("a", (*range(3 * AHEAD), 1))
-    run(scheduler, block)
-    assert isinstance(block.result, EngineError)
-    models.base.fault = None
-    again = Asked("a", (*range(3 * AHEAD), 1))
-    run(scheduler, again)
-    assert again.result == NOTHING
-
-
 def test_one_fault_has_one_victim():
+    """A text that is read ahead is left to its first block."""
     models = fake_models()
 
     def fault(reading):
@@ -323,6 +269,10 @@ def test_one_fault_has_one_victim():
     good, bad = Asked("good", (1, 2)), Asked("bad", (1, 13))
 
     scheduler = Scheduler(models)
+    scheduler.add(ahead("bad", 14).round)
+    scheduler.step()
+    assert scheduler.pause() is None
+    assert models.generalist.held == [[], []]
     run(scheduler, good, bad)
 
     assert good.result == NOTHING
@@ -421,7 +371,7 @@ def test_a_new_text_keeps_the_slot_and_what_both_begin_with():
     run(scheduler, Asked("a", range(40)))
     old = Asked("a", range(43), key=(7, 9))
     scheduler.add(old.round)
-    scheduler.add(Asked("a", (*range(30), 60, 61), 0, warm=True, text=1).round)
+    scheduler.add(Asked("a", (*range(30), 60, 61), 0, True, text=1).round)
     run_all(scheduler)
     block = Asked("a", (*range(30), 60, 61, 5, 6), rows=2, text=1)
     run(scheduler, block)
@@ -460,13 +410,6 @@ def test_both_models_read_at_the_same_time_where_they_may():
     assert isinstance(failed.result, EngineError)
     assert models.base.threads - models.generalist.threads
     assert (again.logits[1] == logits_after(BASE, (1, 2, 3))).all()
-
-
-def test_a_verdict_says_how_long_the_models_took():
-    asked = Asked("a", (1, 2))
-    run(Scheduler(fake_models()), asked)
-
-    assert asked.seconds > 0.0
 
 
 NAN = Candidates(*(np.array([x]) for x in (1, float("nan"), 0.0)))

@@ -5,14 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cloud_api.engine.models import ModelOptions, Models, ServedModel
+from cloud_api.engine.models import Models, ServedModel
 from cloud_api.engine.scheduler import Round, Scheduler
-from cloud_api.engine.thread import load_models
 from cloud_api.errors import ServerError
 from decoding_core.errors import EngineError
 from decoding_core.messages import Verdict
-from models.files import locate
-from models.running.settings import EngineSettings
 from tests.cloud_api.cloud_fakes import (
     VOCABULARY_ID,
     FakeModel,
@@ -46,7 +43,7 @@ class World:
         return self.opened[-1]
 
 
-def read(scheduler, session_id, token_ids, rows=1, steps=1):
+def read(scheduler, session_id, token_ids, rows=1):
     """What the scheduler says to a block, with the rows that it was made of."""
     found = []
 
@@ -58,8 +55,7 @@ def read(scheduler, session_id, token_ids, rows=1, steps=1):
     round_ = Round(session_id, tuple(token_ids), rows, uses_base, verify)
     round_.done = found.append
     scheduler.add(round_)
-    for _ in range(steps):
-        scheduler.step()
+    scheduler.step()
     return found
 
 
@@ -123,26 +119,6 @@ def test_another_model_in_the_place_of_the_first_is_refused():
     assert isinstance(error, EngineError | ServerError)
     _, answer = read(scheduler, "a", (1,))
     assert isinstance(answer, Verdict)
-
-
-@pytest.mark.slow
-def test_a_real_model_that_rested_gives_the_same_logits():
-    """As if it had read the text in one go."""
-    settings = EngineSettings(threads=1)
-    options = ModelOptions(locate("specialist"), None, 1, 512, settings)
-    text = [1 + i % 300 for i in range(400)]
-    found = []
-    for rests in (True, False):
-        models = load_models(replace(options, unload_seconds=0.0))
-        scheduler = Scheduler(models)
-        read(scheduler, "a", text, steps=3)
-        if rests:
-            scheduler.rest()
-            assert not models.generalist.loaded
-        (rows, _), _ = read(scheduler, "a", [*text, 5], steps=3)
-        models.generalist.close()
-        found.append(rows)
-    assert np.array_equal(*found)
 
 
 def test_a_server_frees_its_models_and_loads_them_for_the_next_block():

@@ -39,24 +39,10 @@ from tests.cloud_api.cloud_fakes import (
     VOCABULARY,
     logits_after,
 )
-from tests.cloud_api.fake_vllm import NAMES, FakeVllm, write_tokenizer
+from tests.cloud_api.fake_vllm import NAMES, write_tokenizer
 from tests.waiting import PATIENCE, let_pass
 
 PROMPT = (3, 1, 4, 1, 5, 9, 2, 6)
-
-
-@pytest.fixture
-def vllm():
-    fake = FakeVllm(GENERALIST)
-    yield fake
-    fake.stop()
-
-
-@pytest.fixture
-def second():
-    fake = FakeVllm(BASE)
-    yield fake
-    fake.stop()
 
 
 @pytest.fixture(autouse=True)
@@ -160,6 +146,7 @@ def test_one_call_reads_a_block_and_one_more_what_it_lacks(vllm):
 
 
 def test_what_is_only_read_ahead_asks_for_no_rows(vllm):
+    vllm.most = 20
     engine = engine_of(vllm)
     vllm.asked.clear()
     engine.evaluate_rows([Reading(1, PROMPT, 1, 0)])
@@ -173,15 +160,16 @@ def test_what_is_only_read_ahead_asks_for_no_rows(vllm):
         [[*PROMPT, 7]],
         [[*PROMPT[:4], 8]],
     ]
-    assert vllm.asked[2]["logprobs"] == engine.candidates == 40
+    assert vllm.asked[2]["logprobs"] == engine.candidates == 20
     with pytest.raises(ContextFullError):
         engine.evaluate_rows([Reading(1, [5] * 124, 1, 10)])
 
 
-@pytest.mark.parametrize("temperature", [0.3, 0.7, 0.9, 1.3, 3.0])
+@pytest.mark.parametrize("temperature", [1e-3, 0.3, 0.7, 0.9, 1.3, 3.0])
 @pytest.mark.parametrize("count", [5, 40, 64])
 def test_a_sum_at_another_temperature_is_never_too_small(vllm, temperature, count):
-    """So log-probabilities are never too large: a threshold is never undercut."""
+    """So log-probabilities are never too large: a threshold is never undercut. Of a
+    flat row at a low temperature all exponentials but the largest's are 0."""
     vllm.most = VOCABULARY
     (rows,) = engine_of(vllm).evaluate_rows([Reading(0, PROMPT, 3, count)])
     whole = log_softmax(whole_rows(GENERALIST, PROMPT, 3))
@@ -190,22 +178,10 @@ def test_a_sum_at_another_temperature_is_never_too_small(vllm, temperature, coun
 
     assert (found >= exact - 1e-6).all()
     if count == VOCABULARY:
-        assert_allclose(found, exact, atol=1e-5)
-    if temperature < 1.0 and count == 40:
+        assert_allclose(found, exact, atol=1e-5, rtol=1e-5)
+    if 0.1 < temperature < 1.0 and count == 40:
         assert (found <= exact + 0.05).all()
     assert rows.log_sum_exps(0.0).tolist() == [0.0] * 3
-
-
-def test_nothing_is_known_of_a_base_that_tells_single_tokens(vllm, second):
-    """Then the bound says so: all of a target may be missing."""
-    settings = MethodSettings(method="lossless", candidates=10, draft_length=2)
-    role = role_of(settings.terms())
-    (rows,) = engine_of(vllm).evaluate_rows([Reading(0, PROMPT, 1, 10)])
-    (base,) = engine_of(second, by_id=True).evaluate_rows([Reading(0, PROMPT, 1, 10)])
-    (row,) = verify(block_of((4,)), rows, base, role).rows
-    specialist = log_softmax(logits_after(9, PROMPT))
-
-    assert role.method.truncation_bound(specialist, row) == pytest.approx(1.0)
 
 
 def test_padding_is_no_token(vllm):
@@ -341,9 +317,8 @@ NUMBERS = {
 }
 
 
-@pytest.mark.parametrize("temperature", [0.01, 1.0, 4.0])
 @pytest.mark.parametrize("kind", NUMBERS)
-def test_whatever_numbers_come_are_rows_or_a_sentence(vllm, kind, temperature):
+def test_whatever_numbers_come_are_rows_or_a_sentence(vllm, kind):
     """Never a complaint of a library, nor a number that is none."""
     engine = engine_of(vllm)
 
@@ -355,21 +330,15 @@ def test_whatever_numbers_come_are_rows_or_a_sentence(vllm, kind, temperature):
         )
 
     vllm.fault = fault
-    with pytest.raises(DecodingError):
+    try:
         (rows,) = engine.evaluate_rows([Reading(0, PROMPT, 1, 2)])
         ids = rows.likeliest_ids(0, 2, 0.0)
+    except DecodingError:
+        return
+    for temperature in (0.01, 1.0, 4.0):
         found = rows.at([0], ids) / temperature - rows.log_sum_exps(temperature)
         assert np.isfinite(found).all(), found
         assert (found <= 0.0).all(), found
-        raise DecodingError("they are rows")
-
-
-def test_a_flat_row_at_a_low_temperature_has_a_sum(vllm):
-    """Its exponentials are all 0 but for the largest being taken off."""
-    vllm.most = VOCABULARY
-    (rows,) = engine_of(vllm).evaluate_rows([Reading(0, PROMPT, 1, VOCABULARY)])
-    exact = log_sum_exp(log_softmax(whole_rows(GENERALIST, PROMPT, 1))[0], 1e-3)
-    assert_allclose(rows.log_sum_exps(1e-3), [exact], rtol=1e-5)
 
 
 def test_a_greeting_of_tls_that_drips_is_over_in_time(monkeypatch):
@@ -397,13 +366,6 @@ def test_a_greeting_of_tls_that_drips_is_over_in_time(monkeypatch):
         thread.join()
 
 
-def test_a_server_that_is_not_there(vllm):
-    vllm.stop()
-    with pytest.raises(CloudBusyError, match="does not answer"):
-        engine_of(vllm)
-    vllm.start()
-
-
 def test_a_server_with_several_models(vllm):
     vllm.names = ("one", "two")
     client = client_of(vllm)
@@ -412,12 +374,6 @@ def test_a_server_with_several_models(vllm):
     with pytest.raises(StockServerError, match="no model 'three' but one, two"):
         StockEngine(client, "three", NAMES, 1)
     assert StockEngine(client, "two", NAMES, 1).name == "two"
-
-
-def test_a_server_with_few_logprobs_says_how_many(vllm):
-    """vLLM's default is 20."""
-    vllm.most = 20
-    assert engine_of(vllm).candidates == 20
 
 
 def test_a_server_with_fewer_tokens_than_were_given(vllm):
@@ -509,13 +465,11 @@ def test_methods_of_the_device_work_at_every_temperature(temperature):
     ],
 )
 def test_addresses_that_are_none(url, sentence):
+    """The one that clients of OpenAI are given is one."""
+    assert checked_url("https://host:8000/v1/") == "https://host:8000"
     with pytest.raises(InvalidSettingsError, match=sentence) as caught:
         checked_url(url)
     assert "secret" not in str(caught.value)
-
-
-def test_the_address_that_clients_of_openai_are_given_works_too():
-    assert checked_url("https://host:8000/v1/") == "https://host:8000"
 
 
 def test_a_key_travels_in_a_header_alone(vllm):
@@ -545,27 +499,7 @@ def test_a_server_with_other_tokens_is_refused(vllm):
     assert not check_names(NAMES, client, "small-talk")
 
 
-def options_of(fake, folder, **changed):
-    tokenizer = write_tokenizer(folder).parent
-    given = {"base": None, "slots": 2, "tokenizer": tokenizer, **changed}
-    return ModelOptions(StockAddress(fake.url), **given)
-
-
-def test_a_server_in_front_of_a_server(vllm, second, tmp_path):
-    """Two stock servers, and nothing loaded here."""
-    options = options_of(vllm, tmp_path, base=StockAddress(second.url))
-    models = load_models(options)
-    assert (models.generalist.name, models.base.name) == ("small-talk", "small-talk")
-    assert (models.candidates, models.context_length) == (40, 128)
-    assert models.at_once
-    assert not models.in_pieces
-    for model in models.each():
-        model.close()
-
-
-def test_somebody_must_say_which_tokens_there_are(vllm):
-    with pytest.raises(InvalidSettingsError, match="--generalist-tokenizer"):
-        load_models(ModelOptions(StockAddress(vllm.url), None))
+def test_a_server_that_is_not_there_is_named(vllm):
     vllm.stop()
     address = StockAddress(vllm.url)
     with pytest.raises(EngineError, match=f"start vLLM at {vllm.url}, or correct"):

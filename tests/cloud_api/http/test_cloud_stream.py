@@ -3,7 +3,6 @@ pipelining, hanging up."""
 
 import random
 from contextlib import contextmanager
-from dataclasses import replace
 from socket import SHUT_RDWR
 
 import pytest
@@ -103,8 +102,11 @@ def test_stream_and_this_process_verify_alike(server, client, method, changes):
             count = len(block.drafted)
 
             expected = frames.encode_verdict(timeless(verdict), count)
+            assert len(frame) == frames.down_size
             assert timeless_frame(frames, frame, count) == expected
             device.learn(block, verdict)
+        socket.send(frames.encode_block(DraftBlock(0, 0, 500, 0, (), ())))
+        assert len(socket.recv()) == frames.down_size
 
 
 @contextmanager
@@ -136,81 +138,43 @@ def test_a_device_that_hangs_up_finds_the_answer_when_it_comes_back():
     assert len(models.generalist.calls) == 1
 
 
-def test_blocks_in_flight_after_a_refusal_are_not_verified():
-    """A device that drafts on while a block is out: what follows a refusal is void."""
-    models = fake_models()
-    request = open_request(prompt=(1,))
-    frames = frames_of(request)
-    with running(lambda: models) as server, client_of(server) as client:
-        session_id = open_session(client, request)
-        with stream(server, session_id) as socket:
-            for round_ in range(3):
-                text = [5, 6] * round_
-                block = block_after(text, (5, 6), round_=round_)
-                refused = replace(block, threshold=1e6)  # nothing is ever kept
-                socket.send(frames.encode_block(refused))
-            answers = [frames.decode_answer(socket.recv()) for _ in range(3)]
-            after = block_after((), (7,), (8,), epoch=1, round_=3)
-            socket.send(frames.encode_block(after))
-            verdict = frames.decode_answer(socket.recv())
-
-    assert [answer.round for answer in answers] == [0, 1, 2]
-    assert isinstance(answers[0], Verdict)
-    assert {answer.kind for answer in answers[1:]} == {Kind.RESYNC}
-    assert (verdict.epoch, verdict.round) == (1, 3)
-    assert len(models.generalist.calls) == 2
-
-
 @pytest.mark.parametrize("frame", [b"", b"short", b"\x09" * 116, "text"])
 def test_a_frame_that_is_no_block_ends_the_stream(server, client, frame):
-    request = open_request()
-    frames = frames_of(request)
+    frames = frames_of(open_request())
     assert frames.up_size == 116
-    with stream(server, open_session(client, request)) as socket:
+    with stream(server, open_session(client)) as socket:
         socket.send(frame)
-        answer = frames.decode_answer(socket.recv())
-        with pytest.raises(ConnectionClosed) as closed:
-            socket.recv()
+        answer, code = last_words(frames, socket)
 
-    assert (answer.kind, answer.value) == (Kind.ERROR, Problem.MESSAGE)
-    assert closed.value.rcvd.code == 1008
+    assert (answer.kind, answer.value, code) == (Kind.ERROR, Problem.MESSAGE, 1008)
 
 
 def test_a_frame_above_all_sizes_is_not_read(server, client):
     with stream(server, open_session(client)) as socket:
         socket.send(b"x" * 70_000)
-        with pytest.raises(ConnectionClosed) as closed:
-            socket.recv()
-
-    assert closed.value.rcvd.code == 1009
-
-
-def test_an_unknown_session_is_denied_with_a_problem(server):
-    with pytest.raises(InvalidStatus) as denied:
-        stream(server, "nobody")
-
-    response = denied.value.response
-    assert response.status_code == 404
-    assert response.headers["content-type"] == "application/problem+json"
-    assert b'"session-lost"' in response.body
+        assert code_of_end(socket) == 1009
 
 
 def broken(*_):
     raise RuntimeError("canary-4242")
 
 
-def test_a_fault_before_a_stream_is_accepted_is_denied_without_its_words(
-    server, client, monkeypatch
+@pytest.mark.parametrize(
+    ("status", "problem"), [(404, b'"session-lost"'), (500, b'"internal"')]
+)
+def test_a_stream_that_cannot_be_is_denied_with_a_problem(
+    server, monkeypatch, status, problem
 ):
-    session_id = open_session(client)
-    monkeypatch.setattr(server.service, "frames", broken)
-
+    """No words of a fault among it."""
+    if status == 500:
+        monkeypatch.setattr(server.service, "frames", broken)
     with pytest.raises(InvalidStatus) as denied:
-        stream(server, session_id)
+        stream(server, "nobody")
 
     response = denied.value.response
-    assert response.status_code == 500
-    assert b'"internal"' in response.body
+    assert response.status_code == status
+    assert response.headers["content-type"] == "application/problem+json"
+    assert problem in response.body
     assert b"canary" not in response.body
 
 
@@ -232,9 +196,14 @@ def test_a_fault_in_a_stream_is_logged_once_and_ends_it(
 def last_words(frames, socket):
     """The frame and the code with which the server hangs up by itself."""
     answer = frames.decode_answer(socket.recv())
+    return answer, code_of_end(socket)
+
+
+def code_of_end(socket):
+    """The code with which the server hangs up, which sends nothing more."""
     with pytest.raises(ConnectionClosed) as closed:
         socket.recv()
-    return answer, closed.value.rcvd.code
+    return closed.value.rcvd.code
 
 
 NOTHING_HELD = Signal(Kind.RESYNC, 0, 0, 0), 4404
@@ -310,23 +279,6 @@ def test_nothing_is_compressed_even_when_the_device_offers_it(server, client):
     url += f"/v1/sessions/{open_session(client)}/stream"
     with connect(url, additional_headers=HEADERS) as socket:
         assert socket.protocol.extensions == []
-
-
-def test_every_answer_has_one_size(server, client):
-    request = open_request()
-    frames, device = frames_of(request), Device(request)
-    sizes = set()
-    with stream(server, open_session(client, request)) as socket:
-        for _ in range(8):
-            block = device.draft()
-            socket.send(frames.encode_block(block))
-            frame = socket.recv()
-            sizes.add(len(frame))
-            device.learn(block, frames.decode_answer(frame))
-        socket.send(frames.encode_block(DraftBlock(0, 0, 500, 0, (), ())))
-        sizes.add(len(socket.recv()))
-
-    assert sizes == {frames.down_size}
 
 
 def test_a_stop_finishes_the_round_and_says_goodbye():
