@@ -233,6 +233,8 @@ class Waiting(Writing):
 
 
 GONE = CloudUnreachableError("there is no answer")
+FAULT, LOST = EngineError("a fault"), SessionLostError("gone")
+REFUSED = CloudRefusedError("the token is refused")
 
 
 def test_a_server_that_is_back_is_used_again():
@@ -251,14 +253,6 @@ def test_a_server_that_is_back_is_used_again():
     assert again.text_ids == tuple(writing.ids[:last])
 
 
-def test_a_text_begun_alone_is_verified_once_there_is_a_server():
-    """Nobody answered the first opening."""
-    writing = Waiting(Failing(open_errors={0: GONE}))
-    assert writing.origins[0] == "local"
-    assert writing.origins[-1] != "local"
-    assert "the text is written on this device alone" in writing.notices[0]
-
-
 def test_a_server_that_opens_and_never_judges_is_asked_ever_more_seldom():
     """And nothing is said of it: it is not back."""
     verifier = Failing(dict.fromkeys(range(4, 100), GONE))
@@ -266,18 +260,6 @@ def test_a_server_that_opens_and_never_judges_is_asked_ever_more_seldom():
     assert len(writing.notices) == 1
     assert set(writing.origins[20:]) == {"local"}
     assert 2 <= len(verifier.blocks) - 4 <= 5
-
-
-def test_a_server_that_refuses_in_mid_text_is_left_for_good():
-    """Its token was taken back, say. The text is not lost for that."""
-    verifier = Failing(
-        {4: SessionLostError("gone")}, {1: CloudRefusedError("the token is refused")}
-    )
-    writing = Waiting(verifier)
-    assert len(writing.origins) == 60
-    assert writing.origins[-1] == "local"
-    assert len(verifier.opened) == 2
-    assert "the token is refused; the rest is written" in writing.notices[0]
 
 
 class Forgetting(EngineVerifier):
@@ -312,27 +294,45 @@ def test_a_session_that_is_lost_behind_a_block_is_opened_again():
     assert session.collect([]) is not None
 
 
-def test_a_refusal_before_anything_was_verified_is_told():
-    """A wrong address or a proxy: to be mended, not to be written around."""
-    with pytest.raises(CloudRefusedError):
-        Waiting(Failing({0: CloudRefusedError("no upgrade here")}))
-
-
-def test_one_fault_of_a_model_is_tried_again():
-    """The same block; nothing is said."""
-    verifier = Failing({4: EngineError("a fault")})
-    writing = Waiting(verifier)
-    assert "local" not in writing.origins
-    assert not writing.notices
-    assert verifier.blocks[4] == verifier.blocks[5]
-
-
-def test_two_faults_of_a_model_leave_a_complete_text():
-    """It is not aborted."""
-    writing = Waiting(Failing({4: EngineError("a fault"), 5: EngineError("a fault")}))
+@pytest.mark.parametrize(
+    ("errors", "open_errors", "first", "last", "says"),
+    [
+        ({}, {0: GONE}, "local", "", "the text is written on this device alone"),
+        # One fault of a model is tried again, with the same block; two are not.
+        ({4: FAULT}, {}, "accepted", "", None),
+        ({4: FAULT, 5: FAULT}, {}, "accepted", "", "a fault"),
+        # Its token was taken back, say: it is left for good.
+        ({4: LOST}, {1: REFUSED}, "accepted", "local", "refused; the rest is written"),
+    ],
+)
+def test_no_error_of_a_server_ends_a_text(errors, open_errors, first, last, says):
+    writing = Waiting(verifier := Failing(errors, open_errors))
     assert len(writing.origins) == 60
-    assert "local" in writing.origins
-    assert "a fault" in writing.notices[0]
+    assert (writing.origins[0] == "local") == (first == "local")
+    assert (writing.origins[-1] == "local") == (last == "local")
+    assert says is None or says in writing.notices[0]
+    if says is None:
+        assert "local" not in writing.origins
+        assert not writing.notices
+        assert verifier.blocks[4] == verifier.blocks[5]
+    assert last != "local" or len(verifier.opened) == 2
+
+
+@pytest.mark.parametrize(
+    ("errors", "options"),
+    [
+        # A wrong address or a proxy: to be mended, not to be written around.
+        ({0: REFUSED}, {}),
+        # --no-offline, after the same patience.
+        ({4: GONE}, {"may_go_offline": False}),
+    ],
+)
+def test_an_error_is_raised_before_any_verdict_and_without_going_offline(
+    errors, options
+):
+    (error,) = errors.values()
+    with pytest.raises(type(error)):
+        Waiting(Failing(errors), **options)
 
 
 def test_patience_is_of_one_block():
@@ -343,12 +343,6 @@ def test_patience_is_of_one_block():
     )
     assert not writing.notices
     assert writing.waits.waits == [*pauses, *pauses]
-
-
-def test_without_going_offline_a_loss_is_an_error():
-    """--no-offline, after the same patience."""
-    with pytest.raises(CloudUnreachableError):
-        Waiting(Failing({4: GONE}), may_go_offline=False)
 
 
 class Answering:
@@ -404,20 +398,18 @@ def test_late_answers_to_other_rounds_are_dropped():
     assert (found.epoch, found.round) == (2, 7)
 
 
-@pytest.mark.parametrize("key", [(2, 8), (3, 0)])
-def test_an_answer_to_a_round_that_was_never_sent_is_none(key):
-    """Taken for this round's, it would settle what nobody verified."""
-    with pytest.raises(MessageError, match="another round"):
-        verified(verdict(*key))
-
-
-def test_endless_late_answers_end():
-    """Nobody waits for a server that never comes to the point."""
-    with pytest.raises(MessageError, match="another round"):
-        verified(*[verdict(2, 6)] * 100)
-
-
-def test_a_stop_is_heard_whatever_round_it_bears():
-    """It is sent unasked, with the newest round that the server saw."""
-    with pytest.raises(CloudUnreachableError, match="stopping"):
-        verified(Signal(Kind.ERROR, 2, 6, Problem.STOPPING))
+@pytest.mark.parametrize(
+    ("answers", "says"),
+    [
+        # Taken for this round's, one to a round never sent would settle unread words.
+        ([verdict(2, 8)], "another round"),
+        ([verdict(3, 0)], "another round"),
+        # Nobody waits for a server that never comes to the point.
+        ([verdict(2, 6)] * 100, "another round"),
+        # A stop is sent unasked, with the newest round that the server saw.
+        ([Signal(Kind.ERROR, 2, 6, Problem.STOPPING)], "stopping"),
+    ],
+)
+def test_answers_to_no_block_that_is_out_end_in_a_sentence(answers, says):
+    with pytest.raises((MessageError, CloudUnreachableError), match=says):
+        verified(*answers)

@@ -1,5 +1,9 @@
 """Lines of files to measure, and texts that share no words."""
 
+from edge_app.evaluation.cases import Case, History
+from edge_app.evaluation.pair import Measured
+from models.prompts import Request
+
 WORDS = "the pier was quiet and the tea was cold so we walked home past the mill"
 
 SAYINGS = [
@@ -24,3 +28,16 @@ def user(name="u1", **changes):
     ]
     row = {"user": name, "genre": "post", "history": past, "queries": queries}
     return {**row, **changes}
+
+
+def case(**changes):
+    usual = {"group": "set", "genre": "email", "user": "u", "name": "1"}
+    usual |= {"request": Request("Thank her for the photos", "email", "Ana")}
+    usual |= {"history": lambda: History.of([]), "text": "Hullo Ana."}
+    return Case(**usual | changes)
+
+
+def measured(one, tokens=10, size=100, **nats):
+    """What a text cost, in nats of it all."""
+    usual = {"base": 200.0, "specialist": 180.0, "generalist": 190.0, "steered": ()}
+    return Measured(*(one, tokens, size, True, 3), **usual | {"kept": (7.0,)} | nats)

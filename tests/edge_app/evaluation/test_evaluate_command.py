@@ -1,6 +1,7 @@
 """`specsteer lab evaluate`, from files and stores to tables."""
 
 import json
+import signal
 import subprocess
 import sys
 
@@ -9,7 +10,6 @@ from click.testing import CliRunner
 from evaluation_helpers import SAYINGS, user
 
 from edge_app.cli import cli
-from edge_app.commands import measuring
 from edge_app.evaluation.pair import Pair
 
 
@@ -113,30 +113,14 @@ def test_texts_without_room_are_left_out(run, written):
 
 def test_a_stop_shows_what_was_measured(run, written, tmp_path, monkeypatch):
     """And the exit status says that it was stopped."""
-    stops = []
     measure = Pair.measure
 
     def measure_one(self, case, how):
         measured = measure(self, case, how)
-        stops[0].set()
+        signal.raise_signal(signal.SIGINT)
         return measured
 
-    def stoppable():
-        from edge_app.commands.terminal import stoppable as real
-
-        class Watched:
-            def __enter__(self):
-                self.inner = real()
-                stops.append(self.inner.__enter__())
-                return stops[0]
-
-            def __exit__(self, *error):
-                return self.inner.__exit__(*error)
-
-        return Watched()
-
     monkeypatch.setattr(Pair, "measure", measure_one)
-    monkeypatch.setattr(measuring, "stoppable", stoppable)
     path, out = written("a.jsonl", user("u1"), user("u2")), tmp_path / "out.json"
     result = run(path, "--strength", 1, "--json", out)
     assert result.exit_code == 130

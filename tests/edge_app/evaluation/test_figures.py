@@ -4,36 +4,27 @@ import json
 
 import numpy as np
 import pytest
+from evaluation_helpers import case, measured
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from edge_app.evaluation import tables
-from edge_app.evaluation.cases import Case, History
 from edge_app.evaluation.figures import RESAMPLES, Resamples, summarise
-from edge_app.evaluation.pair import Measured, Measuring
+from edge_app.evaluation.pair import Measuring
 from models.files import locate
 from models.prompts import Request
 
 HOW = Measuring(strengths=(0.5, 1.0), thresholds=(0.5,))
 
 
-def text(user="u", *, group="set", genre="email", size=100, b=1.5, s=1.2, t=(0.9, 1.1)):
-    """A measured text; figures in nats per byte, L always 1."""
-    case = Case(
-        group,
-        genre,
-        user,
-        "1",
-        Request("SECRET ask"),
-        lambda: History.of([]),
-        "SECRET words",
-        background="SECRET notes",
-    )
-    steered = tuple(size * one for one in t)
-    return Measured(
-        case, 25, size, True, 3, size * b, size * s, size * 1.0, steered, (20.0,)
-    )
+def text(user="u", *, group="set", genre="email", size=100, b=1.5, s=1.2):
+    """A measured text; figures in nats per byte, L always 1, T 0.9 and 1.1."""
+    secret = {"request": Request("SECRET ask"), "background": "SECRET notes"}
+    one = case(group=group, genre=genre, user=user, text="SECRET words", **secret)
+    nats = {"base": size * b, "specialist": size * s, "generalist": size * 1.0}
+    nats |= {"steered": (size * 0.9, size * 1.1), "kept": (20.0,)}
+    return measured(one, 25, size, **nats)
 
 
 def many(count=8, whose="u", **figures):

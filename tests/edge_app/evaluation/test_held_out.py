@@ -4,7 +4,6 @@ import json
 
 import pytest
 from evaluation_helpers import SAYINGS
-from hypothesis import strategies as st
 
 from edge_app.evaluation.cases import CasesError, held_out
 from personal_store import Store, import_source
@@ -96,7 +95,3 @@ def test_too_few_texts(store, tmp_path):
     add(store, tmp_path, [row(n) for n in range(3)])
     with pytest.raises(CasesError, match="specsteer import"):
         held_out(store, 5)
-
-
-terms = st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=12)
-entries = st.lists(st.tuples(st.integers(0, 5), terms), min_size=2, max_size=8)

@@ -1,36 +1,25 @@
 """Real texts under the real embedded pair."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
+from evaluation_helpers import case as usual_case
 from numpy.testing import assert_allclose
 
 from decoding_core.errors import StoppedError, VocabularyMismatchError
 from decoding_core.sampling import log_softmax
-from edge_app.evaluation.cases import Case, History
 from edge_app.evaluation.pair import Measuring, Pair
 from models.chat import prompt_ids
 from models.engines.llama_cpp import LlamaModel
 from models.files import locate
-from models.prompts import Request, public_messages
+from models.prompts import public_messages
 from models.running.settings import EngineSettings
 
 TEXT = "Hullo Ana,\n\nThank you for the pier photos. Héllo!\n\nBest,\nTess"
 HOW = Measuring(strengths=(0.0, 1.0), thresholds=(0.5,))
-
-
-def case(**changes):
-    whole = Case(
-        "set",
-        "email",
-        "u",
-        "1",
-        Request("Thank her for the photos", "email", "Ana"),
-        lambda: History.of([]),
-        TEXT,
-    )
-    return replace(whole, **changes)
+case = partial(usual_case, text=TEXT)
 
 
 def test_notes_change_the_specialist_alone(pair):

@@ -4,33 +4,17 @@ import threading
 
 import numpy as np
 import pytest
+from evaluation_helpers import case, measured
 
 from decoding_core.errors import ContextFullError, StoppedError
-from edge_app.evaluation.cases import Case
 from edge_app.evaluation.figures import check_pair, in_turn, worth_of
-from edge_app.evaluation.pair import Measured, Measuring, Speed
-from models.prompts import Request
+from edge_app.evaluation.pair import Measuring, Speed
 
 HOW = Measuring(strengths=(1.0,), thresholds=(0.5,))
 
 
-def case(name, genre="letter"):
-    return Case("g", genre, "you", name, Request("x", "letter"), lambda: None, "text")
-
-
-def measured(one, steering=-2.0):
-    return Measured(
-        one,
-        tokens=10,
-        size=40,
-        whole=True,
-        read=1,
-        base=30.0,
-        specialist=25.0,
-        generalist=28.0,
-        steered=(28.0 + steering,),
-        kept=(7.0,),
-    )
+def text(name, genre="letter"):
+    return case(name=name, genre=genre)
 
 
 class ScriptedPair:
@@ -49,7 +33,9 @@ class ScriptedPair:
         self.seen.append(one.name)
         if one.name in self.full:
             raise ContextFullError("no room")
-        return measured(one)
+        return measured(
+            one, base=30.0, specialist=25.0, generalist=28.0, steered=(26.0,)
+        )
 
 
 def check(cases, **pair):
@@ -61,7 +47,7 @@ def check(cases, **pair):
 
 
 def test_all_texts_are_measured_where_there_is_time():
-    found, pair, told = check([case("a"), case("b"), case("c")], full=("b",))
+    found, pair, told = check([text("a"), text("b"), text("c")], full=("b",))
     assert pair.seen == ["c", "b", "a"]
     assert found.worth.texts == 2
     assert found.specialist.step == 10.0
@@ -69,21 +55,21 @@ def test_all_texts_are_measured_where_there_is_time():
 
 
 def test_what_was_measured_counts_when_the_time_is_over():
-    found, _, _ = check([case("a"), case("b"), case("c")], after=1)
+    found, _, _ = check([text("a"), text("b"), text("c")], after=1)
     assert found.worth.texts == 1
     assert found.worth.steering.low is None  # one text has no interval
-    nothing, _, _ = check([case("a")], after=0)
+    nothing, _, _ = check([text("a")], after=0)
     assert nothing.worth is None
 
 
 def test_kinds_take_turns_the_newest_first():
-    cases = [case("l1"), case("l2"), case("r1", "review"), case("r2", "review")]
+    cases = [text("l1"), text("l2"), text("r1", "review"), text("r2", "review")]
     assert [one.name for one in in_turn(cases)] == ["r2", "l2", "r1", "l1"]
 
 
 def test_worth_is_nats_a_text_with_an_interval():
-    texts = [measured(case(str(at)), steering=at - 5.0) for at in range(8)]
+    texts = [measured(case(), steered=(185.0 + at,)) for at in range(8)]
     worth = worth_of(texts)
     assert worth.steering.value == pytest.approx(np.mean([at - 5.0 for at in range(8)]))
     assert worth.steering.low < worth.steering.value < worth.steering.high
-    assert (worth.history.value, worth.kept.value) == (-5.0, pytest.approx(0.7))
+    assert (worth.history.value, worth.kept.value) == (-20.0, pytest.approx(0.7))

@@ -1,16 +1,15 @@
 """Which strength and threshold are chosen, and when nothing is."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
+from evaluation_helpers import case, measured
 from numpy.testing import assert_allclose
 
 from decoding_core.methods import steering
 from decoding_core.sampling import log_softmax
 from edge_app.evaluation import tables
 from edge_app.evaluation.figures import tune
-from edge_app.evaluation.pair import Measured, Measuring, Readers, read
+from edge_app.evaluation.pair import Measuring, Readers, read
 from tests.exact import emitted_by_server, row_of, steered
 from tests.fakes import HashEngine
 
@@ -50,17 +49,11 @@ def texts(count, steered, emitted, kept, noise=0.0):
     found = []
     for number in range(count):
         shift = 1 + noise * rng.normal()
-        found.append(
-            Measured(
-                SimpleNamespace(group="your texts", user="you", name=str(number)),
-                *(10, 100, True, 3, 200.0, 180.0, 190.0),
-                steered=tuple(rng.normal(value, noise) for value in steered),
-                kept=tuple(10 * share * shift for share in kept),
-                emitted=tuple(
-                    tuple(rng.normal(value, noise) for value in row) for row in emitted
-                ),
-            )
-        )
+        costs = tuple(rng.normal(value, noise) for value in steered)
+        rows = (tuple(rng.normal(value, noise) for value in row) for row in emitted)
+        shares = tuple(10 * share * shift for share in kept)
+        one = case(user="you", name=str(number))
+        found.append(measured(one, steered=costs, kept=shares, emitted=tuple(rows)))
     return found
 
 
@@ -121,19 +114,13 @@ def test_few_texts_choose_nothing():
 def test_tables_have_bars_where_there_is_room():
     """As wide as the terminal allows, and none where it is narrow."""
     found = tune(texts(20, (110, 100, 105), FLAT, KEPT), HOW, 1.0, 0.5, 0)
-    for table, curve in (
-        (tables.curve_table, found.strength),
-        (tables.curve_table, found.threshold),
+    for curve, bars in (
+        (found.strength, [0, 24, 0, 12]),
+        (found.threshold, [0, 5, 10, 19]),
     ):
-        wide = table(curve, 100, "#", str)
-        assert "#" in wide
-        narrow = table(curve, 40, "#", str)
-        assert "#" not in narrow
-        assert all(len(line) <= 100 for line in wide.splitlines())
-        assert [line.split()[0] for line in narrow.splitlines()] == [
-            line.split()[0] for line in wide.splitlines()
-        ]
-    lines = tables.curve_table(found.strength, 100, "#", str).splitlines()
-    assert [line.count("#") for line in lines] == [0, 24, 0, 12]
-    shares = tables.curve_table(found.threshold, 100, "#", str).splitlines()
-    assert [line.count("#") for line in shares] == [0, 5, 10, 19]
+        wide = tables.curve_table(curve, 100, "#", str).splitlines()
+        narrow = tables.curve_table(curve, 40, "#", str).splitlines()
+        assert [line.count("#") for line in wide] == bars
+        assert all(len(line) <= 100 for line in wide)
+        assert "#" not in "".join(narrow)
+        assert [line.split()[0] for line in narrow] == [one.split()[0] for one in wide]

@@ -28,35 +28,41 @@ ASKED = [
 
 
 class Faulty(VerifierHere):
-    """Adds something to an id of every row, from the second verdict on."""
+    """Alters its verdicts, from the second on."""
 
     local = False
 
-    def __init__(self, inner, added):
+    def __init__(self, inner, alter):
         super().__init__()
-        self.inner, self.added, self.rounds = inner, added, 0
+        self.inner, self.alter, self.rounds = inner, alter, 0
 
     def open(self, request):
+        self.role = role_of(request.terms)
         return self.inner.open(request)
 
     def verify(self, block):
-        verdict = verdict_on(self.inner, block)
         self.rounds += 1
-        if self.rounds == 1:
-            return verdict
-        return replace(
-            verdict, rows=tuple(self._worse(row, block) for row in verdict.rows)
-        )
-
-    def _worse(self, row, block):
-        # The likeliest that was not drafted, so that it is drawn where nothing checks.
-        ids = row.token_ids.copy()
-        others = ~np.isin(ids, block.drafted)
-        ids[np.where(others, row.generalist_logprobs, -np.inf).argmax()] += self.added
-        return replace(row, token_ids=ids)
+        verdict = verdict_on(self.inner, block)
+        return self.alter(verdict, block, self.role) if self.rounds > 1 else verdict
 
     def close(self):
         self.inner.close()
+
+
+def adding(added):
+    """Adds something to an id of every row."""
+
+    def worse(row, block):
+        # The likeliest not drafted, so that it is drawn where nothing checks.
+        ids = row.token_ids.copy()
+        others = ~np.isin(ids, block.drafted)
+        ids[np.where(others, row.generalist_logprobs, -np.inf).argmax()] += added
+        return replace(row, token_ids=ids)
+
+    def alter(verdict, block, _):
+        return replace(verdict, rows=tuple(worse(row, block) for row in verdict.rows))
+
+    return alter
 
 
 def piece(token):
@@ -78,14 +84,14 @@ def test_ids_outside_of_the_vocabulary_end_the_text_with_a_sentence(method, adde
     settings = MethodSettings(method=method, candidates=5)
     inner = EngineVerifier(HashEngine("large"), HashEngine("base"))
     with pytest.raises(DecodingError, match="token"):
-        write(settings, Faulty(inner, added))
+        write(settings, Faulty(inner, adding(added)))
 
 
 @pytest.mark.parametrize("method", ["steering", "lossless", "costeer"])
 def test_the_base_on_the_device_is_asked_of_its_own_tokens_alone(method):
     """It looks its opinion up by the server's ids."""
     settings = MethodSettings(method=method, candidates=5, base="edge")
-    faulty = Faulty(EngineVerifier(HashEngine("large")), SIZE)
+    faulty = Faulty(EngineVerifier(HashEngine("large")), adding(SIZE))
     with pytest.raises(MessageError, match="tokens that this device"):
         write(settings, EdgeBaseVerifier(faulty, HashEngine("base")))
 
@@ -107,37 +113,23 @@ WORDS += [struct.pack("<I", one) for one in NUMBERS]
 WORDS += [struct.pack("<d", one)[4:] for one in (np.nan, np.inf, -1.0, 1e300)]
 
 
-class Tampered(VerifierHere):
-    """Alters the frames of its verdicts, four bytes at once, from the second on."""
+def tampering(changes):
+    """Alters the frames, four bytes at once."""
 
-    local = False
-
-    def __init__(self, inner, changes):
-        super().__init__()
-        self.inner, self.changes, self.rounds = inner, changes, 0
-
-    def open(self, request):
-        self.role = role_of(request.terms)
-        return self.inner.open(request)
-
-    def verify(self, block):
-        verdict = verdict_on(self.inner, block)
-        frames, count = self.role.frames, len(block.drafted)
+    def alter(verdict, block, role):
+        frames, count = role.frames, len(block.drafted)
         frame = bytearray(frames.encode_verdict(verdict, count))
-        self.rounds += 1
-        for at, word in self.changes if self.rounds > 1 else ():
+        for at, word in changes:
             place = 16 + at % ((len(frame) - 16) // 4) * 4
             frame[place : place + 4] = word
         answer = frames.decode_answer(bytes(frame))
         # What `CloudVerifier` asks of an answer, besides.
-        if answer.accepted > count or len(answer.rows) != len(
-            self.role.positions(answer.accepted, count)
-        ):
+        rows = role.positions(answer.accepted, count)
+        if answer.accepted > count or len(answer.rows) != len(rows):
             raise MessageError("the verdict does not fit")
         return answer
 
-    def close(self):
-        self.inner.close()
+    return alter
 
 
 @pytest.mark.parametrize("method", [*ASKED, "rejection"])
@@ -157,4 +149,4 @@ def test_a_frame_with_any_numbers_is_a_sentence_or_a_text(
     )
     inner = EngineVerifier(HashEngine("large"), HashEngine("base"))
     with np.errstate(invalid="raise"), suppress(DecodingError):
-        write(how, Tampered(inner, changes))
+        write(how, Faulty(inner, tampering(changes)))
