@@ -10,7 +10,7 @@ import random
 import threading
 from collections import deque
 
-from cloud_api.service import Session, Verify
+from cloud_api.service import Session
 from decoding_core import wire_json
 from decoding_core.errors import CloudBusyError, CloudUnreachableError, SessionLostError
 from decoding_core.messages import Kind, Problem, SessionOpened, Signal, Verdict
@@ -184,7 +184,7 @@ class LosingServer:
         if kind == "stop":
             # An unasked frame that bears the key of the newest block it saw.
             session = self.sessions[name]
-            key = max(session.newest, (0, 0))
+            key = max(session._newest, (0, 0))
             signal = Signal(Kind.ERROR, *key, Problem.STOPPING)
             self._answers.append(session.frames.encode_signal(signal))
             self.sessions.clear()
@@ -216,7 +216,7 @@ class LosingServer:
     def _answered(self, session, frame, kind):
         block = session.frames.decode_block(frame)
         decision = session.receive(block)
-        if not isinstance(decision, Verify):
+        if not isinstance(decision, tuple):
             return decision
         if kind == "answer busy":
             busy = Signal(Kind.BUSY, block.epoch, block.round, LONGEST_BUSY)
@@ -228,7 +228,7 @@ class LosingServer:
             return fault
         rows = session.role.rows(len(block.drafted))
         unread = len(block.drafted) + 1 - rows
-        read = decision.token_ids[: len(decision.token_ids) - unread]
+        read = decision[: len(decision) - unread]
         logits = []
         for model in self.models:
             model.read = list(read[:-rows])
