@@ -109,25 +109,20 @@ def _best(
 def _forms(messages: Messages) -> Iterator[tuple[bool, Messages]]:
     """A conversation with its contents as texts, as lists of parts, and as parts but
     for the system; then the same with what the system says before the user's words."""
-    for folds in (False, True):
-        if folds:
-            if [one["role"] for one in messages[:2]] != ["system", "user"]:
-                return
-            both = f"{messages[0]['content']}\n\n{messages[1]['content']}"
-            messages = [{"role": "user", "content": both}, *messages[2:]]
-        parts: list[Mapping[str, Any]] = [
-            {**one, "content": [{"type": "text", "text": one["content"]}]}
-            for one in messages
-        ]
-        yield folds, messages
-        yield folds, parts
-        yield (
-            folds,
-            [
-                text if text["role"] == "system" else part
-                for text, part in zip(messages, parts, strict=True)
-            ],
-        )
+    conversations = [messages]
+    if [one["role"] for one in messages[:2]] == ["system", "user"]:
+        both = f"{messages[0]['content']}\n\n{messages[1]['content']}"
+        conversations.append([{"role": "user", "content": both}, *messages[2:]])
+    for folds, said in enumerate(conversations):
+        for texts in ({"system", "user", "assistant"}, set(), {"system"}):
+            yield bool(folds), [_shaped(one, one["role"] in texts) for one in said]
+
+
+def _shaped(message: Mapping[str, Any], as_text: bool) -> Mapping[str, Any]:
+    """A message whose content is a text, or a list of one part."""
+    if as_text:
+        return message
+    return {**message, "content": [{"type": "text", "text": message["content"]}]}
 
 
 def _environment(day: datetime) -> ImmutableSandboxedEnvironment:

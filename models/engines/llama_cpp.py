@@ -32,7 +32,7 @@ from models.gguf_header import (
     read_layout,
     template_source,
 )
-from models.running.interface import Model, TextSlots, Vocabulary, is_padding
+from models.running.interface import Model, TextSlots, Vocabulary, padding_name
 from models.running.llama_library import last_complaint, load_library
 from models.running.settings import EngineSettings
 
@@ -75,7 +75,7 @@ class LlamaVocabulary(Vocabulary):
         attributes = self._library.llama_vocab_get_attr
         while (last := self.size - 1) and (
             attributes(self._vocabulary, last) & _UNUSED
-            or is_padding(last, self.token(last))
+            or self.token(last) == padding_name(last)
         ):
             self.size = last
 

@@ -11,11 +11,12 @@ import json
 import os
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from inspect import signature
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,6 @@ from models.running.interface import (
     Model,
     TextSlots,
     Vocabulary,
-    is_padding,
     padding_name,
 )
 from models.running.settings import EngineSettings
@@ -79,7 +79,7 @@ class TransformersVocabulary(Vocabulary):
             token_id: name for name, token_id in self._backend.get_vocab().items()
         }
         size = max(self._names) + 1
-        while size > 1 and is_padding(size - 1, self.token(size - 1)):
+        while size > 1 and self.token(size - 1) == padding_name(size - 1):
             size -= 1
         self.size = size
         self._ends = {*end_ids, tokenizer.eos_token_id}
@@ -523,16 +523,8 @@ def _name(path: Path) -> str:
     return path.stem if path.is_file() else path.name
 
 
-def _bytes_of_signs() -> Iterator[tuple[str, int]]:
-    """The sign that byte-level vocabularies write for each byte (GPT-2): printable ones
-    for themselves, the others from U+0100 on."""
-    spare = 256
-    for byte in range(256):
-        if 33 <= byte <= 126 or 161 <= byte <= 172 or byte >= 174:
-            yield chr(byte), byte
-        else:
-            yield chr(spare), byte
-            spare += 1
-
-
-_BYTES = dict(_bytes_of_signs())
+_PRINTABLE = {*range(33, 127), *range(161, 173), *range(174, 256)}
+_SPARE = count(256)
+_BYTES = {chr(n if n in _PRINTABLE else next(_SPARE)): n for n in range(256)}
+"""The byte of each sign of byte-level vocabularies (GPT-2): printable ones stand for
+themselves, the others from U+0100 on."""

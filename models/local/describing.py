@@ -20,7 +20,6 @@ from decoding_core.errors import ModelError, ModelNotFoundError
 from decoding_core.foreign_text import one_line
 from models.gguf_header import read_layout, template_source
 from models.running.interface import (
-    is_padding,
     padding_name,
     token_list_id,
     vocabulary_mismatch,
@@ -285,7 +284,7 @@ def _unpadded(names: list[bytes], kinds: Sequence[int] = ()) -> tuple[bytes, ...
     """The tokens without the padding at the end, of a kind or a name of its own."""
     count = len(names)
     while count > 1 and (
-        is_padding(count - 1, names[count - 1])
+        names[count - 1] == padding_name(count - 1)
         or (len(kinds) == len(names) and kinds[count - 1] == _UNUSED)
     ):
         count -= 1

@@ -87,18 +87,14 @@ def parts_of_pulls(target: Path) -> list[Path]:
     return list(target.parent.glob(f".{glob.escape(target.name)}.*.part"))
 
 
-def check_pulled(path: Path, progress: Progress | None = None) -> str:
-    """Compare a model's files with the checksums kept when they were pulled; returns a
-    sentence on what was compared, empty for a model that was not pulled.
-
-    Raises:
-        ChecksumError: a file has changed since.
-    """
+def check_pulled(path: Path, progress: Progress | None = None) -> None:
+    """Raise ChecksumError if a file of a pulled model has changed since; a model that
+    was not pulled has no checksums to compare."""
     path = path.resolve()
     folder = _repository_folder(path)
     note = None if folder is None else read_note(folder)
     if folder is None or note is None:
-        return ""
+        return
     names = {path.with_name(name) for name in part_names(path.name)}
     wanted = [name for name in note.files if path.is_dir() or folder / name in names]
     total, done = sum(note.files[name].size for name in wanted), 0
@@ -116,9 +112,6 @@ def check_pulled(path: Path, progress: Progress | None = None) -> str:
                 "'specsteer models remove' and 'pull' get it again"
             )
         done += note.files[name].size
-    if not wanted:
-        return ""
-    return f"the checksum is that of the file pulled from {note.repository}"
 
 
 def sha256_of(

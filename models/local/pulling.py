@@ -135,14 +135,11 @@ def ask_hub(repository: str, file: str = "", expected: str = "") -> Offer:
             "on a hub; give ORG/REPOSITORY or ORG/REPOSITORY/FILE.gguf"
         )
     address = hub_address()  # the library cannot be imported with an invalid one
-    hub, files, licence, link = _library(), list[HubFile](), "", ""
+    hub, files = _library(), list[HubFile]()
     with _translated(hub, repository):
-        try:
-            revision, names, licence, link = _listing(hub, repository)
-        except hub.errors.RepositoryNotFoundError as error:
-            if not file or isinstance(error, hub.errors.GatedRepoError):
-                raise
-            revision, names = "main", _all_parts(file)  # of a mirror that lists nothing
+        revision, names, licence, link = _listing(hub, repository)
+    if not _COMMIT.fullmatch(revision):
+        raise ModelError(f"what answers at {address} is no hub of models")
     chosen = _chosen(repository, file, names)
     with _translated(hub, f"{repository}/{chosen[0]}"):
         for name in chosen:
@@ -153,10 +150,6 @@ def ask_hub(repository: str, file: str = "", expected: str = "") -> Offer:
             )
             etag = about.etag if _CHECKSUM.fullmatch(about.etag or "") else ""
             files.append(HubFile(name, int(about.size), etag))
-            if not _COMMIT.fullmatch(revision):
-                revision = about.commit_hash or ""
-    if not _COMMIT.fullmatch(revision):
-        raise ModelError(f"what answers at {address} is no hub of models")
     if expected:
         if len(files[0].checksum) == 64 and files[0].checksum != expected:
             raise ChecksumError(
@@ -418,7 +411,7 @@ def _listing(hub: Any, repository: str) -> tuple[str, list[str], str, str]:
     names = [str(one.rfilename) for one in (info.siblings or [])[:_MOST_FILES]]
     licence = str(card.get("license_name") or card.get("license") or "")
     return (
-        str(info.sha or "main"),
+        str(info.sha),
         [name for name in names if _FILE.fullmatch(name)],
         one_line(licence)[:80],
         one_line(str(card.get("license_link") or ""))[:200],
@@ -440,7 +433,8 @@ def _chosen(repository: str, file: str, names: Sequence[str]) -> list[str]:
     shown += ", and others" if len(models) > 12 else ""
     hint = f"; give one of: {shown}" if models else ""
     if file:
-        parts = _all_parts(file)
+        first = PurePosixPath(file)
+        parts = [str(first.with_name(name)) for name in part_names(first.name)]
         for name in parts:
             if name not in names:
                 raise ModelError(
@@ -454,12 +448,6 @@ def _chosen(repository: str, file: str, names: Sequence[str]) -> list[str]:
     if "config.json" not in files or not weights:
         raise ModelError(f"{repository} holds no GGUF file and no safetensors")
     return sorted(files, key=lambda name: (name != "config.json", name))
-
-
-def _all_parts(file: str) -> list[str]:
-    """The names of all parts of a model, by that of the first."""
-    first = PurePosixPath(file)
-    return [str(first.with_name(name)) for name in part_names(first.name)]
 
 
 def _is_here(folder: Path, file: HubFile, note: PulledNote) -> bool:

@@ -41,11 +41,6 @@ def padding_name(token_id: int) -> bytes:
     return b"[PAD%d]" % token_id
 
 
-def is_padding(token_id: int, name: bytes) -> bool:
-    """Whether a token of that name only fills the list up."""
-    return name == padding_name(token_id)
-
-
 def token_list_id(names: Iterable[bytes]) -> str:
     """The id of a vocabulary whose tokens have these names."""
     sha = hashlib.sha256()

@@ -37,10 +37,7 @@ def test_a_message_that_names_a_control_token_is_cut_off_from_those():
     "template",
     [
         "{{ 'a' * 10**9 }}",
-        "{{ 'a' * 10**12 }}",
-        "{% set t = 'a' * 10**9 %}",
         "{{ 'a' | center(10**10) }}",
-        "{{ 'a' | center(10**6) }}",
         "{{ '%0900000000d' % 1 }}{{ '{:>900000000}'.format(1) }}",
         pytest.param(
             "{% set n = namespace(t='ab') %}{% for _ in range(60) %}"
@@ -49,27 +46,20 @@ def test_a_message_that_names_a_control_token_is_cut_off_from_those():
         ),
         "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
         "{% for _ in range(99999) %}{{ messages[0]['content'] }}xxxx{% endfor %}",
-        "{{ range(10**9) | list | length }}",
         "{{ 1 // 0 }}",
-        "{{ [1][5] + 1 }}",
-        "{{ messages[0]['content'].encode('utf-99') }}",
         "{{ '\\ud800' }}{{ messages[0]['content'] }}",
         "{{ raise_exception('\\ud800') }}",
-        "{{ raise_exception(messages) }}",
         "{{ '\ue000' }}{{ '9' * 5000 }}{{ '\ue001' }}",
         "{{ '\ue000\u0663\ue001' }}",
         "(" * 300_000,
         "{{ " + "(" * 5_000 + ")" * 5_000 + " }}",
-        "{{ " + "-" * 60_000 + "1 }}",
         "\udcff{{ messages[0]['content'] }}",
-        "{{ messages[0]['nothing']['at all'] }}",
         "{% for m in messages %}",
-        "{{ raise_exception('no system role') }}",
         "no message at all",
         "{{ ''.__class__.__mro__ }}{{ messages[0]['content'] }}{{ x.__globals__ }}",
         "{{ messages[0]['content'] }}{{ 'a' | center(300000) }}",
     ],
-    ids=range(28),
+    ids=range(18),
 )
 def test_a_template_made_to_harm_is_a_sentence(template):
     """It runs in a sandbox, takes no memory of ours, loses no text, writes no endless
@@ -132,19 +122,11 @@ def test_the_request_reads_the_same_in_both_prompts():
     )
 
 
-def test_a_tone_is_an_adjective_of_what_is_asked_for():
-    """In both prompts, and no thing to say."""
-    request = Request("Good soup.", "review", "Harbour Cafe", "polite but firm")
-    (asked,) = public_messages(request)
-    assert asked.content == (
-        "Write a polite but firm review of Harbour Cafe.\nGood soup."
-    )
-    assert private_messages(request, [], "Friday")[1:] == [asked]
-
-
 def test_without_history_both_prompts_are_one():
-    """And notes alone are private, too."""
-    request = Request("Good soup.", "review", "Harbour Cafe")
+    """Notes alone are private, too; a tone stands in both as an adjective."""
+    request = Request("Good soup.", "review", "Harbour Cafe", "polite but firm")
+    asked = "Write a polite but firm review of Harbour Cafe.\nGood soup."
+    assert public_messages(request) == [Message("user", asked)]
     assert private_messages(request, []) == public_messages(request)
     private = private_messages(request, [], "I had the soup on Friday")
     assert "I had the soup on Friday" in private[0].content
@@ -164,18 +146,10 @@ FORMS = {
         "{{ raise_exception('parts, please') }}{% endif %}"
         + (PARTS + "{% endfor %}|{% endfor %}")
     ),
-    "the first part's kind": (
-        "{% for m in messages %}{% if m.content[0]['type'] == 'text' %}"
-        "{{ m.content[0]['text'] }}{% endif %}|{% endfor %}"
-    ),
     "texts alone": "{% for m in messages %}{{ '' + m.content + '|' }}{% endfor %}",
     "the system's alone as a text": (
         "{% for m in messages %}{% if m.role == 'system' %}{{ m.content + '|' }}"
         "{% else %}" + PARTS + "{% endfor %}|{% endif %}{% endfor %}"
-    ),
-    "either": (
-        "{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}"
-        + (PARTS + "{% endfor %}{% endif %}|{% endfor %}")
     ),
 }
 

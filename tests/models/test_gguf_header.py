@@ -69,13 +69,6 @@ def test_all_kinds_of_values(file):
     }
 
 
-def test_the_embedded_models_are_read():
-    for role in ("specialist", "generalist"):
-        header = read_layout(locate(role)).values
-        check_vocabulary(locate(role), header)
-        assert header["tokenizer.chat_template"]
-
-
 @pytest.mark.slow
 def test_the_largest_vocabularies_are_read(file):
     """Of the shape of Gemma's: no published model has a longer list."""

@@ -46,14 +46,10 @@ class SmallHub:
         self.go_on = threading.Event()
         self.tampered = False
         """Every file comes with another last byte."""
-        self.hangs = False
-        """Nothing is answered about repositories until `go_on` is set."""
         self.drips = ""
         """Answers about paths that begin so come byte by byte."""
         self.burst = b" "
         """What comes at a time in place of a byte."""
-        self.silent = False
-        """Nothing is told of a repository; its files are there all the same."""
         self.longer = b""
         """What every file has more at its end than the hub says."""
         self.url = ""
@@ -119,13 +115,6 @@ class Handler(BaseHTTPRequestHandler):
         return known
 
     def tell(self, name):
-        if self.server.hub.hangs:
-            self.server.hub.go_on.wait(PATIENCE)
-            self.close_connection = True
-            return
-        if self.server.hub.silent:
-            self.refuse(404, "RepoNotFound")
-            return
         known = self.may(name)
         if known is None:
             return

@@ -85,13 +85,6 @@ def test_a_prompt_is_read_with_every_core(context, monkeypatch, tokens, most, se
     assert used == [(1, several)]
 
 
-def test_a_context_with_a_text_is_not_used_for_measuring(context, monkeypatch):
-    monkeypatch.setattr(machine, "_measure", fail)
-    context.sequence().evaluate([5, 6])
-    assert fit_threads(context, 1) == 1
-    assert context.position(0) == 2
-
-
 @pytest.mark.parametrize("note", ["{", "[]", '{"machine": "other", "facts": {}}', "{}"])
 def test_a_note_that_is_not_of_this_machine_is_written_anew(
     home, context, monkeypatch, note
