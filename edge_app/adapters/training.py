@@ -145,19 +145,85 @@ class TrainingPlan:
     engine: EngineSettings = field(default_factory=EngineSettings)
 
 
-@dataclass(frozen=True, slots=True)
-class Examples:
-    """Token ids of the texts, with their prompts."""
+def train_adapter(
+    plan: TrainingPlan,
+    texts: DividedTexts,
+    adapter: KeptAdapter,
+    store: str,
+    notice: Callable[[str], None],
+    progress: Callable[[int, int], None],
+    stop: threading.Event,
+) -> KeptAdapter:
+    """Train an adapter, or go on with an unfinished one. `notice` gets sentences,
+    `progress` the steps done and in all. Raises StoppedError with all steps saved,
+    ModelError, ContextFullError if no text fits, and InvalidSettingsError if the
+    unfinished one is of another plan."""
+    lessons, held_out = _lessons(plan, texts, notice, stop)
+    about = adapter.about
+    if about is None or not adapter.checkpoint.exists():
+        key = token_hex(16)
+        about = AdapterRecord(
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            specialist=plan.specialist.name,
+            store=store,
+            reads=plan.reads,
+            recipe=asdict(plan.recipe),
+            key=key,
+            texts={i: text_hash(key, texts.texts[i]) for i in lessons},
+            held_out=len(held_out),
+        )
+    run = extra().AdapterTraining(
+        plan.specialist,
+        list(lessons.values()),
+        plan.recipe,
+        adapter.checkpoint,
+        device=plan.device,
+        threads=plan.engine.thread_count,
+        stop=stop,
+    )
+    adapter = adapter.keep(about)
+    if run.step:
+        notice(f"goes on after step {run.step} of {run.steps}")
+    try:
+        if "before" not in run.kept:
+            run.kept["before"] = _costs(run, held_out)
+            run.save()
+        saved = time.monotonic()
+        while not run.finished:
+            run.advance()
+            progress(run.step, run.steps)
+            if time.monotonic() - saved > _SAVED_EVERY:
+                run.save()
+                saved = time.monotonic()
+        run.save()
+        after = _costs(run, held_out)
+    except StoppedError as error:
+        if "before" in run.kept:
+            run.save()
+        raise StoppedError(
+            f"stopped after step {run.step} of {run.steps}, which is kept; the same "
+            "command goes on from there"
+        ) from error
+    lengths = np.array([len(one.text) for one in held_out], float)
+    both = zip(run.kept["before"], after, strict=True)
+    costs = [_score(np.array(before), np.array(now), lengths) for before, now in both]
+    scores = dict(zip(("request", "passages"), costs, strict=True))
+    write_lora(adapter.weights, run.lora(), run.architecture, run.heads, adapter.name)
+    adapter = adapter.keep(
+        replace(about, scores=scores, seconds=run.seconds, finished=True)
+    )
+    adapter.checkpoint.unlink()
+    return adapter
 
-    lessons: dict[int, Lesson]  # by the number of the text in the store
-    held_out: Sequence[Lesson]  # with the prompt of the request, then with passages
-    crowded: int  # how many texts were left out: their request left no room for them
 
-
-def build_examples(
-    plan: TrainingPlan, texts: DividedTexts, stop: threading.Event
-) -> Examples:
-    """The texts as the specialist reads them; raises ContextFullError if none fits."""
+def _lessons(
+    plan: TrainingPlan,
+    texts: DividedTexts,
+    notice: Callable[[str], None],
+    stop: threading.Event,
+) -> tuple[dict[int, Lesson], list[Lesson]]:
+    """Token ids of the texts with their prompts: those to learn by their numbers in the
+    store, then those held out, whose prompts are of the request, then with passages."""
     with closing(load_model(plan.specialist, plan.engine, stop)) as model:
         end = end_of_turn(model)
         learnt, held_out = (
@@ -176,78 +242,13 @@ def build_examples(
             "no text fits into the specialist together with its request; a lower "
             "--max-tokens makes room"
         )
-    crowded = len(learnt) + len(held_out) - len(lessons) - len(measured)
-    return Examples(lessons, measured, crowded)
-
-
-def train_adapter(
-    plan: TrainingPlan,
-    texts: DividedTexts,
-    found: Examples,
-    adapter: KeptAdapter,
-    store: str,
-    notice: Callable[[str], None],
-    progress: Callable[[int, int], None],
-    stop: threading.Event,
-) -> KeptAdapter:
-    """Train an adapter, or go on with an unfinished one. `notice` gets sentences,
-    `progress` the steps done and in all. Raises StoppedError with all steps saved,
-    ModelError, and InvalidSettingsError if the unfinished one is of another plan."""
-    about = adapter.about
-    if about is None or not adapter.checkpoint.exists():
-        key = token_hex(16)
-        about = AdapterRecord(
-            created=datetime.now(UTC).isoformat(timespec="seconds"),
-            specialist=plan.specialist.name,
-            store=store,
-            reads=plan.reads,
-            recipe=asdict(plan.recipe),
-            key=key,
-            texts={i: text_hash(key, texts.texts[i]) for i in found.lessons},
-            held_out=len(found.held_out),
-        )
-    run = extra().AdapterTraining(
-        plan.specialist,
-        list(found.lessons.values()),
-        plan.recipe,
-        adapter.checkpoint,
-        device=plan.device,
-        threads=plan.engine.thread_count,
-        stop=stop,
+    notice(
+        f"learning {len(lessons)} texts with {plan.specialist.name}, {len(measured)} "
+        "are held out"
     )
-    adapter = adapter.keep(about)
-    if run.step:
-        notice(f"goes on after step {run.step} of {run.steps}")
-    try:
-        if "before" not in run.kept:
-            run.kept["before"] = _costs(run, found.held_out)
-            run.save()
-        saved = time.monotonic()
-        while not run.finished:
-            run.advance()
-            progress(run.step, run.steps)
-            if time.monotonic() - saved > _SAVED_EVERY:
-                run.save()
-                saved = time.monotonic()
-        run.save()
-        after = _costs(run, found.held_out)
-    except StoppedError as error:
-        if "before" in run.kept:
-            run.save()
-        raise StoppedError(
-            f"stopped after step {run.step} of {run.steps}, which is kept; the same "
-            "command goes on from there"
-        ) from error
-    lengths = np.array([len(one.text) for one in found.held_out], float)
-    both = zip(run.kept["before"], after, strict=True)
-    costs = [_score(np.array(before), np.array(now), lengths) for before, now in both]
-    scores = dict(zip(("request", "passages"), costs, strict=True))
-    write_lora(adapter.weights, run.lora(), run.architecture, run.heads, adapter.name)
-    adapter = adapter.keep(
-        replace(about, scores=scores, seconds=run.seconds, finished=True)
-    )
-    adapter.checkpoint.unlink()
-    return adapter
+    if crowded := len(learnt) + len(held_out) - len(lessons) - len(measured):
+        notice(f"{crowded} texts are too long for it")
+    return lessons, measured
 
 
 def _lesson(

@@ -104,7 +104,6 @@ def train_command(**chosen: Any) -> None:
     # torch and llama.cpp take seconds to load, which --help does without.
     from edge_app.adapters.training import (
         TrainingPlan,
-        build_examples,
         divided,
         extra,
         train_adapter,
@@ -157,16 +156,9 @@ def train_command(**chosen: Any) -> None:
                 "may learn from it what your texts say"
             )
         try:
-            found = build_examples(plan, texts, stop)
-            note(
-                f"learning {len(found.lessons)} texts with {config.specialist.name}, "
-                f"{len(found.held_out)} are held out"
-            )
-            if found.crowded:
-                note(f"{found.crowded} texts are too long for it")
             with Progress("learning") as progress:
                 adapter = train_adapter(
-                    *(plan, texts, found, adapter, path.name),
+                    *(plan, texts, adapter, path.name),
                     notice=note,
                     progress=progress.show,
                     stop=stop,

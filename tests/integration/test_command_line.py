@@ -122,20 +122,6 @@ def test_a_specialist_of_another_vocabulary_at_a_server(write, other_vocabulary)
     assert (int(token) > 0, ours[::-1]) == (True, theirs)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("word " * 10_000,), "the request and its notes take"),
-        (("x", "--max-tokens", "1000000"), "leaves no room for the request"),
-    ],
-)
-def test_what_does_not_fit_is_one_sentence(write, arguments, words):
-    """A request of 10,000 words, or a text longer than the model."""
-    result = write(*arguments)
-    assert words in sentence(result)
-    assert result.exit_code == 1
-
-
 def test_no_server_writes_on_alone_or_fails(home):
     """As the person chose; status 3 is for this alone."""
     nowhere = ("--server", "http://127.0.0.1:9", "--max-tokens", "5")

@@ -166,39 +166,6 @@ def test_tidy_raw_and_reclean(run, texts):
     assert "cleaned 0 again" in run("reclean").stdout
 
 
-COMMANDS = [
-    *("search pier", "search --received pier", "status", "show 1", "me", "me suggest"),
-    *("exclude 1 --yes", "trash 1 --yes", "trash --list", "forget 1 --yes", "reclean"),
-    *("store tidy", "store backup", "store restore --yes", "store raw off"),
-    *("store export -", "store merge x.db", "store encrypt", "store decrypt --yes"),
-    *("import mbox {}", "import auto {} --yes", "write hello", "lab evaluate"),
-]  # fmt: skip
-
-
-@pytest.mark.slow
-def test_a_wrong_key_is_one_sentence_everywhere(run, texts, monkeypatch, capfd):
-    """And exit status 1; nothing is changed."""
-    monkeypatch.setattr(keys, "_known", {})
-    monkeypatch.setattr(keys, "in_keyring", lambda _: "")
-    run("store", "backup")
-    assert "SPECSTEER_STORE_KEY" in run("store", "encrypt").stderr
-    copies.encrypt(store_path(), keys.fresh())
-    before = store_path().read_bytes()
-    another = keys.fresh()
-    for wrong in (another, "a wrong passphrase", "x'12'", "x'" + 64 * "g" + "'"):
-        monkeypatch.setattr(keys, "_known", {})
-        monkeypatch.setenv("SPECSTEER_STORE_KEY", wrong)
-        for command in COMMANDS if wrong == another else COMMANDS[:1]:
-            done = run(*command.format(texts).split(" "))
-            assert (done.exit_code, done.stdout) == (1, ""), command
-            assert done.stderr.startswith("Error: The store "), command
-            assert "the key does not fit" in done.stderr, command
-            assert done.stderr.count("\n") == 1, command
-        assert "the key does not fit" in run("doctor").stdout
-    assert store_path().read_bytes() == before
-    assert capfd.readouterr() == ("", "")  # the library itself says nothing
-
-
 def test_without_a_terminal_it_is_said_which_option_does_it(run, texts, monkeypatch):
     run("store", "backup")
     for command in ("store restore", "exclude 1", "trash 1", "forget 1"):

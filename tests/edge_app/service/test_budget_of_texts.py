@@ -47,26 +47,6 @@ def events_of(service, request):
     return events
 
 
-@pytest.mark.parametrize("service", ["placeholder"], indirect=True)
-def test_what_the_guard_holds_back_is_not_told(service):
-    """And all that was drawn and left is, in the first text that holds both."""
-    for seed in (4, *range(50)):  # one that tells both with these weights
-        settings = MethodSettings(
-            temperature=0.8, seed=seed, threshold=0.3, base="edge"
-        )
-        brief = Request("Thank Ana for the photos.", recipient="Ana")
-        limits = PrivacyLimits()
-        wanted = WriteRequest(brief, settings=settings, max_tokens=40, privacy=limits)
-        events = events_of(service, wanted)
-        held = [event for event in events if isinstance(event, HeldBack)]
-        told = [event for event in events if isinstance(event, PrivacySpent)]
-        if held and told and told[-1].total_tokens:
-            break
-    assert held
-    assert told[-1].total_tokens
-    assert told[-1].unread == 0
-
-
 @pytest.mark.parametrize("service", ["ask"], indirect=True)
 def test_what_is_no_secret_is_asked_once_for_all(service, monkeypatch):
     """And where nobody can be asked, that is said, and nothing leaves."""
@@ -133,17 +113,7 @@ def test_what_a_text_tells_stands_in_events_ledger_and_the_sum_of_the_day(
     assert spent > limit
 
 
-@pytest.mark.parametrize(
-    ("changes", "says"),
-    [
-        ({"temperature": 0.0}, "temperature above 0"),
-        ({"bonus_from": "steered"}, "bonus"),
-        ({"method": "generalist_with_history"}, "gives your history away"),
-    ],
-)
-def test_what_keeps_no_budget_is_refused_before_anything_is_sent(
-    service, tmp_path, changes, says
-):
-    with pytest.raises(InvalidSettingsError, match=says):
-        told(service, PrivacyLimits(text=3.0), **changes)
+def test_what_keeps_no_budget_is_refused_before_anything_is_sent(service, tmp_path):
+    with pytest.raises(InvalidSettingsError, match="gives your history away"):
+        told(service, PrivacyLimits(text=3.0), method="generalist_with_history")
     assert not list(read_ledger(tmp_path / "ledger.jsonl"))
