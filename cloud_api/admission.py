@@ -6,7 +6,8 @@ import hashlib
 import os
 import secrets
 import ssl
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -155,12 +156,8 @@ class Admission:
         authority = self.authority
         return authority if isinstance(authority, Household) else None
 
-    def close(self) -> None:
-        """Close the file of the people."""
-        if self.household is not None:
-            self.household.close()
 
-
+@contextmanager
 def admission(
     folder: Path,
     token: str | None,
@@ -168,11 +165,11 @@ def admission(
     remote: bool,
     certificate_file: Path | None = None,
     key_file: Path | None = None,
-) -> Admission:
-    """Let in who shows `token`; without one, the household whose file lies in `folder`,
-    and whoever reads the token file there. TLS is spoken to a household, and wherever
-    other machines can connect (`remote`), with the given certificate or the server's
-    own, which the first start makes.
+) -> Iterator[Admission]:
+    """While the block runs, let in who shows `token`; without one, the household whose
+    file lies in `folder`, and whoever reads the token file there. TLS is spoken to a
+    household, and wherever other machines can connect (`remote`), with the given
+    certificate or the server's own, which the first start makes.
 
     Raises:
         InvalidSettingsError: the token is invalid.
@@ -189,18 +186,17 @@ def admission(
         if given is None and remote:
             with People(folder) as people:
                 given = own_certificate(people)
-        return Admission(one, "with the token that was given", given)
-    people = People(folder)
-    try:
+        yield Admission(one, "with the token that was given", given)
+        return
+    with People(folder) as people:
         path = folder / FILE_NAME
         if people.take_token(stored_token(folder)) is None:
             origin = f"the token in {path} was revoked; delete the file for another"
         else:
             origin = f"token in {path}"
-        return Admission(Household(people), origin, given or own_certificate(people))
-    except BaseException:
-        people.close()
-        raise
+        tls = given or own_certificate(people)
+        with closing(Household(people)) as household:
+            yield Admission(household, origin, tls)
 
 
 def given_certificate(path: Path, key: Path | None) -> Tls:

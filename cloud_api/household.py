@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from cloud_api.auth import Caller, digest_of
 from cloud_api.errors import PeopleError, log_fault
-from cloud_api.people import Device, People, rows_of_devices
+from cloud_api.people import Device, People, select_devices
 
 LOOK_SECONDS = 0.2
 """How often changes by other processes are looked for."""
@@ -164,8 +164,8 @@ class Household:
     def _good(self) -> dict[str, bytes]:
         """The digest of the token of each device that may connect, by the device's
         id."""
-        now, devices = self.people.now, self._devices
-        return {one.id: d for d, one in devices.items() if one.may_connect(now)}
+        now, devices = self.people.now, self._devices.values()
+        return {one.id: one.digest for one in devices if one.may_connect(now)}
 
     def _refresh(self) -> None:
         """Read the people, if the file has changed; raises PeopleError."""
@@ -174,11 +174,11 @@ class Household:
             version = connection.execute("PRAGMA data_version").fetchone()[0]
             if version == self._seen and not replaced:
                 return
-            rows = rows_of_devices(connection, "1")
+            devices = select_devices(connection, "1")
             retired = connection.execute("SELECT token, device_id FROM retired_token")
             past = dict(retired.fetchall())
-            past |= {digest: one.id for digest, one in rows if one.revoked is not None}
+            past |= {one.digest: one.id for one in devices if one.revoked is not None}
             # Whole new dictionaries: another thread may be reading the old ones.
-            self._devices = {d: one for d, one in rows if one.revoked is None}
+            self._devices = {one.digest: one for one in devices if one.revoked is None}
             self._past = past
             self._seen = version

@@ -16,7 +16,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from cloud_api.auth import Scope, make_token
 from cloud_api.errors import PairingRefusedError, PeopleError, log_fault
-from cloud_api.household import Household
 from cloud_api.people import (
     OWNER_NAME,
     Device,
@@ -231,7 +230,7 @@ MOST_WAITING = 8
 router = APIRouter()
 
 Result = TypeVar("Result")
-Hexadecimal = Annotated[str, Field(pattern="^[0-9a-f]*$", max_length=128)]
+Hexadecimal = Annotated[str, Field(pattern="^([0-9a-f]{2})*$", max_length=128)]
 
 
 class _Body(BaseModel):
@@ -258,8 +257,8 @@ FIELD_NAMES = frozenset(PairBody.model_fields) | frozenset(ProofBody.model_field
 class PairingQueue:
     """Pairs one device after another: each computes, and waits for the disk."""
 
-    def __init__(self, household: Household, fingerprint: str) -> None:
-        self.household = household
+    def __init__(self, people: People, fingerprint: str) -> None:
+        self.people = people
         self.fingerprint = fingerprint
         self._turn = asyncio.Lock()
         self._waiting = 0
@@ -281,18 +280,11 @@ class PairingQueue:
             self._waiting -= 1
 
 
-def _bytes(digits: str) -> bytes:
-    try:
-        return bytes.fromhex(digits)
-    except ValueError as error:
-        raise PairingRefusedError("this is no message of SPAKE2") from error
-
-
 @router.post("/v1/pair")
 async def pair(body: PairBody, request: Request) -> dict[str, Any]:
     """Begin to pair a device."""
     queue: PairingQueue = request.app.state.pairing
-    message, people = _bytes(body.message), queue.household.people
+    message, people = bytes.fromhex(body.message), queue.people
     # In the clear there is no certificate that a proof could be bound to.
     shown = queue.fingerprint if request.url.scheme == "https" else ""
     reply = await queue.in_turn(lambda: begin(people, body.number, message, shown))
@@ -303,5 +295,5 @@ async def pair(body: PairBody, request: Request) -> dict[str, Any]:
 async def prove(body: ProofBody, request: Request) -> dict[str, Any]:
     """Give a device that has proved itself its token."""
     queue: PairingQueue = request.app.state.pairing
-    people, proof = queue.household.people, _bytes(body.proof)
+    people, proof = queue.people, bytes.fromhex(body.proof)
     return asdict(await queue.in_turn(lambda: finish(people, body.exchange, proof)))

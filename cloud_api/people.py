@@ -9,8 +9,8 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -58,6 +58,8 @@ class Device:
     last_used: int | None
     expires: int | None
     revoked: int | None
+    digest: bytes = field(repr=False)
+    """Of its token."""
 
     def may_connect(self, now: float) -> bool:
         """Whether its token is good."""
@@ -77,7 +79,7 @@ class Refusal:
     last: int
 
 
-class People:
+class People(AbstractContextManager["People"]):
     """The file of the household's people. Safe for several threads and processes.
 
     Every method raises PeopleError if the file cannot be used, or if a name is invalid,
@@ -119,9 +121,6 @@ class People:
         self._connection = database.open_database(self.folder)
         found = self.path.stat()
         self._file = found.st_dev, found.st_ino
-
-    def __enter__(self) -> People:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -176,7 +175,7 @@ class People:
         devices that could connect."""
         with self.writing() as connection:
             user_id = known_user(connection, name)
-            devices = _select(connection, "user_id = ?", (user_id,))
+            devices = select_devices(connection, "user_id = ?", (user_id,))
             theirs = "(SELECT id FROM device WHERE user_id = ?)"
             for statement in (
                 f"DELETE FROM retired_token WHERE device_id IN {theirs}",  # noqa: S608
@@ -193,7 +192,7 @@ class People:
     def devices(self, *, revoked: bool = False) -> list[Device]:
         """All devices by user and name, with those that were revoked if asked for."""
         with self.reading() as connection:
-            return _select(connection, "1" if revoked else "revoked IS NULL")
+            return select_devices(connection, "1" if revoked else "revoked IS NULL")
 
     def device(self, name: str, user: str | None = None) -> Device:
         """The device of this name or id that is not revoked."""
@@ -251,10 +250,8 @@ class People:
         token = make_token()
         with self.writing() as connection:
             device = _known_device(connection, name, user)
-            connection.execute(
-                "INSERT INTO retired_token SELECT token, id FROM device WHERE id = ?",
-                (device.id,),
-            )
+            old = device.digest, device.id
+            connection.execute("INSERT INTO retired_token VALUES (?, ?)", old)
             connection.execute(
                 "UPDATE device SET token = ?, last_used = NULL WHERE id = ?",
                 (digest_of(token), device.id),
@@ -270,13 +267,15 @@ class People:
         check_token(token)
         digest = digest_of(token)
         with self.writing() as connection:
-            found = _select(connection, "token = ?", (digest,))
+            found = select_devices(connection, "token = ?", (digest,))
             if found:
                 return found[0] if found[0].revoked is None else None
             retired = "SELECT 1 FROM retired_token WHERE token = ?"
             if connection.execute(retired, (digest,)).fetchone():
                 return None
-            for before in _select(connection, "origin = 'file' AND revoked IS NULL"):
+            for before in select_devices(
+                connection, "origin = 'file' AND revoked IS NULL"
+            ):
                 revoke_device(connection, before.id, self.now)
             user_id = _user_id(connection, OWNER_NAME)
             user_id = user_id or _insert_user(connection, OWNER_NAME, self.now)
@@ -350,7 +349,7 @@ class People:
     def refusals(self) -> list[Refusal]:
         """Where refused tokens came from, the latest first."""
         with self.reading() as connection:
-            devices = {one.id: one for one in _select(connection, "1")}
+            devices = {one.id: one for one in select_devices(connection, "1")}
             rows = connection.execute(
                 "SELECT place, device_id, times, first, last FROM refusal"
                 " ORDER BY last DESC, place"
@@ -400,7 +399,7 @@ def insert_device(
         "INSERT INTO device VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?, NULL)",
         (device_id, user_id, name, digest, words_of(scopes), origin, now, expires),
     )
-    return _select(connection, "device.id = ?", (device_id,))[0]
+    return select_devices(connection, "device.id = ?", (device_id,))[0]
 
 
 def revoke_device(connection: sqlite3.Connection, device_id: str, now: int) -> None:
@@ -418,27 +417,21 @@ def scopes_of(words: str) -> frozenset[Scope]:
     return frozenset(map(Scope, words.split()))
 
 
-def rows_of_devices(
+def select_devices(
     connection: sqlite3.Connection, where: str, values: tuple[object, ...] = ()
-) -> list[tuple[bytes, Device]]:
-    """The digest of the token, and the device, of each for which `where` holds."""
+) -> list[Device]:
+    """The devices for which `where` holds."""
     rows = connection.execute(
-        f"""SELECT token, device.id, user.name, device.name, scopes, origin,
-            device.created, last_used, expires, revoked
+        f"""SELECT device.id, user.name, device.name, scopes, origin,
+            device.created, last_used, expires, revoked, token
             FROM device JOIN user ON user.id = user_id
             WHERE {where} ORDER BY user.name, device.name, device.created""",  # noqa: S608
         values,
     )
     return [
-        (token, Device(device_id, user, name, scopes_of(scopes), *rest))
-        for token, device_id, user, name, scopes, *rest in rows
+        Device(device_id, user, name, scopes_of(scopes), *rest)
+        for device_id, user, name, scopes, *rest in rows
     ]
-
-
-def _select(
-    connection: sqlite3.Connection, where: str, values: tuple[object, ...] = ()
-) -> list[Device]:
-    return [device for _, device in rows_of_devices(connection, where, values)]
 
 
 def _user_id(connection: sqlite3.Connection, name: str) -> int | None:
@@ -456,7 +449,7 @@ def _insert_user(connection: sqlite3.Connection, name: str, now: int) -> int:
 def holder(connection: sqlite3.Connection, user_id: int, name: str) -> Device | None:
     """The device of a user that has this name and is not revoked."""
     where = "user_id = ? AND device.name = ? AND revoked IS NULL"
-    found = _select(connection, where, (user_id, name))
+    found = select_devices(connection, where, (user_id, name))
     return found[0] if found else None
 
 
@@ -474,7 +467,7 @@ def _known_device(
     connection: sqlite3.Connection, name: str, user: str | None
 ) -> Device:
     where, values = "(device.name = ?1 OR device.id = ?1) AND revoked IS NULL", (name,)
-    found = _select(connection, where, values)
+    found = select_devices(connection, where, values)
     if user is not None:
         known_user(connection, user)
         found = [device for device in found if device.user == user]

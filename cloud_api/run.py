@@ -108,9 +108,9 @@ def create_app(
         app.state.texts = GeneralistTexts(app.state.service, app.state.engine)
         app.include_router(openai.router)
     app.state.household = authority if isinstance(authority, Household) else None
-    if app.state.household is not None:
+    if isinstance(authority, Household):
         app.include_router(pairing.router, responses=problems.DESCRIBED)
-        app.state.pairing = pairing.PairingQueue(app.state.household, fingerprint)
+        app.state.pairing = pairing.PairingQueue(authority.people, fingerprint)
     problems.install(app, routes.FIELD_NAMES | pairing.FIELD_NAMES)
     # The last added is the first asked.
     app.add_middleware(LimitBody, limit=settings.body_bytes)

@@ -16,7 +16,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache, partial
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -102,18 +102,9 @@ class ServerStatus:
         self.text_tokens = 0 if texts is None else texts.tokens
         self.started: float = state.started
         """When the server started, in seconds since 1970."""
-        self.versions = _versions()
-
-
-def _versions() -> dict[str, str]:
-    """The versions that a report of a fault should name."""
-    found = {"python": platform.python_version(), "protocol": str(VERSION)}
-    for name in ("specsteer", "llama-cpp-python"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "unknown"
-    return found
+        self.versions = {"python": platform.python_version(), "protocol": str(VERSION)}
+        self.versions |= {n: version(n) for n in ("specsteer", "llama-cpp-python")}
+        """The versions that a report of a fault should name."""
 
 
 def up_for(status: ServerStatus) -> str:

@@ -13,7 +13,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -313,14 +313,12 @@ def serve(ctx: click.Context, /, **options: Any) -> None:
             gateway = isinstance(wanted.generalist, StockAddress)
             before_leaving.enter_context(run.state_lock(folder, shared=gateway))
         admitted = before_leaving.enter_context(
-            closing(
-                admission(
-                    folder,
-                    token,
-                    remote=not run.is_loopback(options["host"]),
-                    certificate_file=options["tls_certificate"],
-                    key_file=options["tls_key"],
-                )
+            admission(
+                folder,
+                token,
+                remote=not run.is_loopback(options["host"]),
+                certificate_file=options["tls_certificate"],
+                key_file=options["tls_key"],
             )
         )
         names = "host", "port", "allow_remote", "announce", "exit_with_stdin", "openai"

@@ -163,13 +163,6 @@ def test_init_writes_settings_that_a_start_takes(home, started):
     assert b"# port = 8765" in path.read_bytes()
 
 
-def test_init_refuses_a_model_that_is_none(home):
-    done = CliRunner().invoke(main, ["init", "--generalist", "no-such.gguf"])
-    assert done.exit_code == 1
-    assert "no-such.gguf" in done.output
-    assert not (home / "cloud.toml").exists()
-
-
 def test_the_doctor_says_that_all_is_well(home):
     home.chmod(0o700)
     (home / "cloud.toml").write_text("port = 0\n")
