@@ -273,10 +273,11 @@ class People(AbstractContextManager["People"]):
             retired = "SELECT 1 FROM retired_token WHERE token = ?"
             if connection.execute(retired, (digest,)).fetchone():
                 return None
-            for before in select_devices(
-                connection, "origin = 'file' AND revoked IS NULL"
-            ):
-                revoke_device(connection, before.id, self.now)
+            connection.execute(
+                """UPDATE device SET revoked = ?
+                   WHERE origin = 'file' AND revoked IS NULL""",
+                (self.now,),
+            )
             user_id = _user_id(connection, OWNER_NAME)
             user_id = user_id or _insert_user(connection, OWNER_NAME, self.now)
             name, number = FILE_DEVICE, 1

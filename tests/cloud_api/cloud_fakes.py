@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
+import subprocess
+import sys
 import threading
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from unittest.mock import patch
 
 import httpx
@@ -24,9 +28,9 @@ from decoding_core import wire_json
 from decoding_core.errors import ContextFullError
 from decoding_core.messages import DraftBlock, OpenSession, Terms, digest
 from decoding_core.protocols import Reading
-from decoding_core.verifier import role_of
+from decoding_core.verifier import EngineVerifier, role_of
 from models.chat import ChatTemplate
-from tests.waiting import PATIENCE, wait_until
+from tests.waiting import PATIENCE, ROOT, wait_until
 
 TOKEN = "specsteer_test-token"
 HEADERS = {"Authorization": f"Bearer {TOKEN}"}
@@ -121,6 +125,13 @@ class FakeEngine:
 
 
 GENERALIST, BASE = 1, 2
+
+
+def verifier(request):
+    """The verifier in this process, with a text opened."""
+    local = EngineVerifier(FakeEngine(GENERALIST), FakeEngine(BASE))
+    local.open(request)
+    return local
 
 
 def fake_models(**options):
@@ -230,6 +241,38 @@ def running(
             yield server
         finally:
             server.stop()
+
+
+def environment(home, **own):
+    """The environment of a program whose state folder is `home`."""
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith("SPECSTEER")}
+    own |= {"SPECSTEER_HOME": str(home), "PYTHONPATH": str(ROOT)}
+    return {**inherited, "PYTHONIOENCODING": "utf-8", **own}
+
+
+SERVER = sys.executable, str(Path(__file__).with_name("fake_cloud_server.py"))
+"""The command `specsteer-cloud` over fake models."""
+
+
+@contextmanager
+def process(command, env):
+    """A running program; killed at the end if it is still there."""
+    child = subprocess.Popen(
+        command,
+        env=env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield child
+    finally:
+        if child.poll() is None:
+            child.kill()
+        child.wait()
+        for pipe in (child.stdin, child.stdout, child.stderr):
+            pipe.close()
 
 
 def wait_until_ready(url):

@@ -1,5 +1,4 @@
-"""The embedded pair on a server: the stream and the verifier in this process give the
-same verdicts."""
+"""The embedded pair on a server whose slots several texts share."""
 
 import random
 
@@ -8,21 +7,16 @@ import pytest
 
 from cloud_api.engine.models import ModelOptions
 from cloud_api.engine.thread import load_models
-from cloud_api.service import Session
 from decoding_core.messages import DraftBlock, OpenSession, Terms, digest
-from decoding_core.verifier import EngineVerifier, role_of
+from decoding_core.verifier import EngineVerifier
 from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.files import locate
 from models.running.settings import EngineSettings
 from tests.cloud_api.cloud_fakes import (
-    HEADERS,
     client_of,
-    connect,
     open_session,
     running,
     send_block,
-    timeless,
-    timeless_frame,
 )
 from tests.fakes import verdict_on
 
@@ -82,27 +76,6 @@ def written(verifier, request, blocks, seed=3):
             best = row.token_ids[row.generalist_logprobs.argsort()[::-1]].tolist()
             settled, likely = best[:1], best[:3]
         epoch += verdict.accepted < len(drafted)
-
-
-@pytest.mark.parametrize(
-    "method", [pytest.param("steering", marks=pytest.mark.slow), "lossless"]
-)
-def test_both_ways_to_ask_give_one_verdict(models, method):
-    """To the last bit: one text at a time lies in the caches as it does in process."""
-    request = request_for(models, "Write an email to the landlord.", method)
-    frames = Session(request, role_of(request.terms), CONTEXT, 0.0).frames
-    local = EngineVerifier(*(context.sequence(0) for context in models))
-    rounds = list(written(local, request, blocks=8))
-    with running_pair(slots=1) as server, client_of(server) as client:
-        path = f"/v1/sessions/{open_session(client, request)}/stream"
-        url = server.url.replace("http", "ws") + path
-        with connect(url, additional_headers=HEADERS) as socket:
-            for block, verdict in rounds:
-                socket.send(frames.encode_block(block))
-                count = len(block.drafted)
-                expected = frames.encode_verdict(timeless(verdict), count)
-                assert timeless_frame(frames, socket.recv(), count) == expected
-    assert method == "lossless" or sum(verdict.accepted for _, verdict in rounds)
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,11 @@
 """The server as a process of its own: how it starts, ends, and what it never says."""
 
 import json
-import os
 import signal
 import socket
 import stat
-import subprocess
 import sys
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from contextlib import ExitStack
 
 import pytest
 from click.testing import CliRunner
@@ -23,23 +20,23 @@ from decoding_core import wire_json
 from decoding_core.messages import Kind, Problem
 from tests.cloud_api.cloud_fakes import (
     HEADERS,
+    SERVER,
     TOKEN,
     FakeModel,
     ask,
     block_after,
     client_of,
     connect,
+    environment,
     frames_of,
     open_request,
     open_session,
+    process,
     send_block,
     wait_until_ready,
 )
 from tests.hostile import HOSTILE, dangers
 from tests.waiting import PATIENCE, wait_until
-
-SCRIPT = Path(__file__).with_name("fake_cloud_server.py")
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -51,41 +48,12 @@ def model_file(tmp_path):
 
 @pytest.fixture
 def command(model_file):
-    words = "serve", "--port", "0", *models_of(model_file)
-    return [sys.executable, str(SCRIPT), *words]
+    return [*SERVER, "serve", "--port", "0", *models_of(model_file)]
 
 
-@pytest.fixture
-def environment(tmp_path):
-    inherited = {k: v for k, v in os.environ.items() if not k.startswith("SPECSTEER")}
-    own = {
-        "SPECSTEER_HOME": str(tmp_path / "home"),
-        "SPECSTEER_CLOUD_TOKEN": TOKEN,
-        "PYTHONPATH": str(ROOT),
-        "PYTHONIOENCODING": "utf-8",
-    }
-    return {**inherited, **own}
-
-
-@contextmanager
-def process(command, environment):
-    """A running server; killed at the end if it is still there."""
-    child = subprocess.Popen(
-        command,
-        env=environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        yield child
-    finally:
-        if child.poll() is None:
-            child.kill()
-        child.wait()
-        for pipe in (child.stdin, child.stdout, child.stderr):
-            pipe.close()
+@pytest.fixture(name="environment")
+def fixture_environment(tmp_path):
+    return environment(tmp_path / "home", SPECSTEER_CLOUD_TOKEN=TOKEN)
 
 
 def url_of(child):

@@ -2,14 +2,12 @@
 says: every program a process, every device a home of its own."""
 
 import json
-import os
 import re
 import shlex
 import signal
 import subprocess
 import sys
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import ExitStack, contextmanager
 
 import httpx
 import pytest
@@ -17,13 +15,19 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from cloud_api.admission import make_certificate
-from tests.cloud_api.cloud_fakes import PLAIN, open_session, wait_until_ready
+from tests.cloud_api.cloud_fakes import (
+    PLAIN,
+    SERVER,
+    environment,
+    open_session,
+    process,
+    wait_until_ready,
+)
 from tests.docs_blocks import blocks
 from tests.waiting import PATIENCE, ROOT, Elapsed, wait_until
 
 HEADING = "## From nothing to a second device\n"
 PROGRAMS = {"specsteer": "edge_app.cli", "specsteer-cloud": "cloud_api"}
-SERVER = Path(__file__).parents[1] / "cloud_api" / "fake_cloud_server.py"
 pytestmark = pytest.mark.slow
 
 
@@ -33,34 +37,17 @@ def home(tmp_path):
     return tmp_path / "server"
 
 
-def environment(home, **own):
-    inherited = {k: v for k, v in os.environ.items() if not k.startswith("SPECSTEER")}
-    own |= {"SPECSTEER_HOME": str(home), "PYTHONPATH": str(ROOT)}
-    return {**inherited, **own, "SPECSTEER_THREADS": "1"}
-
-
 @contextmanager
 def serving(home, tmp_path, *options):
     """A server's address, and its process; killed at the end if it is still there."""
     model = tmp_path / "model.gguf"
     model.write_bytes(b"GGUF")
-    child = subprocess.Popen(
-        [
-            *(sys.executable, str(SERVER), "serve", "--port", "0", *options),
-            *("--generalist", str(model), "--base", str(model)),
-        ],
-        env=environment(home),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
+    words = [*SERVER, "serve", "--port", "0", *options]
+    words += ["--generalist", str(model), "--base", str(model)]
+    with process(words, environment(home)) as child:
         line = child.stdout.readline()
         assert line, child.stderr.read()
         yield json.loads(line)["url"], child
-    finally:
-        child.kill()
-        child.communicate()
 
 
 def run(words, env, status=0):
@@ -168,15 +155,13 @@ def test_the_page_leads_to_a_second_device_that_writes(tmp_path):
     is free, and the link is the one that was shown."""
     # What the environment says counts before the file that `init` wrote.
     here = {"SPECSTEER_CLOUD_HOST": "127.0.0.1", "SPECSTEER_CLOUD_PORT": "0"}
-    server = environment(tmp_path / "server", **here)
-    laptop = environment(tmp_path / "laptop")
-    child, link, texts = None, "", []
-    try:
+    server = environment(tmp_path / "server", SPECSTEER_THREADS="1", **here)
+    laptop = environment(tmp_path / "laptop", SPECSTEER_THREADS="1")
+    link, texts = "", []
+    with ExitStack() as stack:
         for words in commands():
             if words[:2] == ["specsteer-cloud", "serve"]:
-                child = subprocess.Popen(
-                    command(words), env=server, stdout=subprocess.PIPE, text=True
-                )
+                child = stack.enter_context(process(command(words), server))
                 wait_until_ready(json.loads(child.stdout.readline())["url"])
             elif words[0] == "specsteer-cloud":
                 shown = run(words, server)
@@ -185,10 +170,6 @@ def test_the_page_leads_to_a_second_device_that_writes(tmp_path):
             else:
                 filled = [link if "://" in word else word for word in words]
                 texts.append(run(filled, laptop))
-    finally:
-        if child is not None:
-            child.send_signal(signal.SIGTERM)
-            child.communicate(timeout=PATIENCE)
     paired, examined, text = texts
     assert "paired with https://127.0.0.1:" in paired
     assert "ok   server" in examined

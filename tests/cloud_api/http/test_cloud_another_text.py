@@ -3,13 +3,9 @@
 import pytest
 from websockets.exceptions import ConnectionClosed
 
-from decoding_core.verifier import EngineVerifier
 from edge_app.transport.client import CloudVerifier
 from tests.cloud_api.cloud_fakes import (
-    BASE,
-    GENERALIST,
     TOKEN,
-    FakeEngine,
     assert_same,
     block_after,
     client_of,
@@ -23,31 +19,19 @@ from tests.cloud_api.cloud_fakes import (
     stream,
     timeless,
     timeless_frame,
+    verifier,
 )
 from tests.waiting import PATIENCE, wait_until
 
 PROMPT = tuple(n % 60 for n in range(300))
 
 
-@pytest.fixture(scope="module")
-def server():
-    with running() as server:
-        yield server
-
-
-@pytest.fixture
-def client(server):
-    with client_of(server) as client:
-        yield client
-
-
 def is_answer(frame, request, block):
     """Whether a frame says to the first block of a text what a verifier in this process
     does."""
-    local = EngineVerifier(FakeEngine(GENERALIST), FakeEngine(BASE))
-    local.open(request)
     frames, count = frames_of(request), len(block.drafted)
-    expected = frames.encode_verdict(timeless(local.verify(block)), count)
+    verdict = verifier(request).verify(block)
+    expected = frames.encode_verdict(timeless(verdict), count)
     return timeless_frame(frames, frame, count) == expected
 
 
@@ -147,9 +131,7 @@ def test_the_device_keeps_its_session_with_blocks_out(changes):
         block = block_after((), (1, 2))
         device.submit(block)
         verdict = device.collect()
-        local = EngineVerifier(FakeEngine(GENERALIST), FakeEngine(BASE))
-        local.open(again)
-        assert_same(verdict, local.verify(block))
+        assert_same(verdict, verifier(again).verify(block))
         device.close()
         wait_until(lambda: not len(server.service.sessions))
 

@@ -31,18 +31,6 @@ from tests.cloud_api.cloud_fakes import (
 from tests.waiting import PATIENCE, wait_until
 
 
-@pytest.fixture(scope="module")
-def server():
-    with running(known_sessions=500) as server:
-        yield server
-
-
-@pytest.fixture
-def client(server):
-    with client_of(server) as client:
-        yield client
-
-
 def opening(**changes):
     return {**wire_json.open_to_json(open_request()), **changes}
 

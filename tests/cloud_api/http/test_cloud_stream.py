@@ -10,13 +10,9 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from decoding_core.messages import DraftBlock, Kind, Problem, Signal, Verdict
 from decoding_core.methods import available, build_for_server
-from decoding_core.verifier import EngineVerifier
 from tests.cloud_api.cloud_fakes import (
-    BASE,
-    GENERALIST,
     HEADERS,
     VOCABULARY,
-    FakeEngine,
     block_after,
     client_of,
     connect,
@@ -30,24 +26,13 @@ from tests.cloud_api.cloud_fakes import (
     stream,
     timeless,
     timeless_frame,
+    verifier,
 )
 from tests.waiting import PATIENCE, wait_until
 
 METHODS = available()
 GOING_AWAY = 1001
 """How a device hangs up that will come back."""
-
-
-@pytest.fixture(scope="module")
-def server():
-    with running() as server:
-        yield server
-
-
-@pytest.fixture
-def client(server):
-    with client_of(server) as client:
-        yield client
 
 
 class Device:
@@ -313,9 +298,3 @@ def test_a_stop_interrupts_what_takes_too_long():
 
     assert models.generalist.interrupted
     assert models.base.closed
-
-
-def verifier(request):
-    local = EngineVerifier(FakeEngine(GENERALIST), FakeEngine(BASE))
-    local.open(request)
-    return local
