@@ -218,7 +218,7 @@ class SpecSteerApp(App[None]):
         self.screen.refresh(repaint=True, layout=True)
         self.refresh(repaint=True, layout=True)
 
-    def on_settings_drawer_changed(self) -> None:
+    def use_settings(self) -> None:
         """Do as the settings say now, as far as the app is concerned."""
         settings = read_settings(self.preferences.path)
         seed = self.writing.settings.seed
@@ -229,7 +229,7 @@ class SpecSteerApp(App[None]):
         self._repaint()
         self.page.stale()
 
-    def on_keys_drawer_changed(self) -> None:
+    def use_keys(self) -> None:
         """Have the keys as they are now, and name them so."""
         self._use_keys()
         self.page.refresh_all()
@@ -391,15 +391,15 @@ class SpecSteerApp(App[None]):
 
 DRAWERS = {
     "compare": ("compare:CompareDrawer", "page.put"),
-    "drafts": ("library:DraftsDrawer", "go_on_with"),
+    "drafts": ("lists:DraftsDrawer", "go_on_with"),
     "help": ("help:HelpDrawer",),
     "import": ("import_letters:ImportDrawer",),
-    "keys": ("settings:KeysDrawer", "preferences"),
+    "keys": ("settings:KeysDrawer", "preferences", "use_keys"),
     "numbers": ("numbers:NumbersDrawer",),
-    "reply": ("reply:ReplyDrawer", "page.answer"),
+    "reply": ("lists:ReplyDrawer", "page.answer"),
     "sent": ("sent:SentDrawer", "page.save_folder"),
-    "settings": ("settings:SettingsDrawer", "preferences"),
-    "sources": ("sources:SourcesDrawer",),
+    "settings": ("settings:SettingsDrawer", "preferences", "use_settings"),
+    "sources": ("lists:SourcesDrawer",),
     "style": ("style:StyleDrawer", "page.brief.request", "page.stale"),
 }
 """For each drawer its class, which is imported when it is first opened, and the

@@ -7,6 +7,7 @@ from typing import ClassVar, cast
 
 from rich.cells import cell_len
 from rich.console import RenderableType
+from rich.table import Table
 from rich.text import Text
 from textual import events, on
 from textual.app import App, ComposeResult
@@ -15,14 +16,13 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widget import Widget
-from textual.widgets import Input, OptionList, Static
+from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from decoding_core.foreign_text import legible
 from edge_app.service.requests import MayLeave
 from edge_app.tui.background import MayItLeave
 from edge_app.tui.keys import DRAWER_BINDINGS, show_key
-from edge_app.tui.screens.widgets import LineInput
 from edge_app.tui.writing import Writing
 
 
@@ -90,44 +90,25 @@ class Drawer(ModalScreen[None]):
             self.dismiss(result)
 
 
-class ListDrawer(Drawer):
-    """A search line, a note, a list, and a text on what is chosen in it."""
-
-    SEARCHES: ClassVar[str]
-    """What the search line says while it is empty."""
-    NOTE = ""
+class TextDrawer(Drawer):
+    """A text that arrows scroll."""
 
     def contents(self) -> Iterable[Widget]:
-        """The four of them."""
-        yield LineInput(name="search", placeholder=self.SEARCHES)
-        yield Static(self.NOTE, classes="note", markup=False)
-        yield OptionList(id="list")
-        yield VerticalScroll(Static(id="text", markup=False), id="reader")
+        """The text in a scrolling box."""
+        yield VerticalScroll(Static(id="text", markup=False))
 
-    def fill(self, lines: Sequence[Text], note: str, at: int | None = None) -> None:
-        """List `lines` below a note, and mark line `at` or the place marked before."""
-        fill(self.query_one(OptionList), map(Option, lines), at)
-        self.say(note, ".note")
-        if not lines:
-            self.say("", "#text")
+    def on_mount(self) -> None:
+        """Show the text."""
+        self.query_one(VerticalScroll).focus()
+        self.advance()
 
-    def read(self, text: Text) -> None:
-        """Show a text from its beginning."""
-        self.say(text, "#text")
-        self.query_one("#reader").scroll_home(animate=False)
 
-    def action_list(self) -> None:
-        """From the search line to the list."""
-        self.query_one(OptionList).focus()
-
-    @on(Input.Submitted)
-    def _submit(self, event: Input.Submitted) -> None:
-        self.submitted(event.value.strip())
-
-    def submitted(self, query: str) -> None:
-        """Take the line that is marked, on Enter in the search line."""
-        del query
-        self.query_one(OptionList).action_select()
+def table() -> Table:
+    """A table of two columns without lines."""
+    made = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
+    made.add_column()
+    made.add_column()
+    return made
 
 
 def fill(options: OptionList, lines: Iterable[Option], at: int | None = None) -> None:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from rich.table import Table
+from rich.console import Group
 from rich.text import Text
-from textual.containers import VerticalScroll
-from textual.widget import Widget
-from textual.widgets import Static
 
 from edge_app.tui.keys import EVERY, key_of, keys_of, show_key
-from edge_app.tui.screens.drawer import Drawer
+from edge_app.tui.screens.drawer import TextDrawer, table
 
 _LOOKS = (
     ("plain", "", "drafted on this device, checked, kept"),
@@ -30,35 +25,23 @@ _ABOUT = (
 )
 
 
-class HelpDrawer(Drawer):
+class HelpDrawer(TextDrawer):
     """All keys in one table."""
 
     NAME = "help"
     TITLE = "Keys"
 
-    def contents(self) -> Iterable[Widget]:
-        """The keys, the looks, and what goes where."""
-        keys = _table()
+    def advance(self) -> None:
+        """Show the keys, the looks, and what goes where."""
+        keys = table()
+        keys.columns[0].width = 26
         for name, action in EVERY.items():
             shown = " ".join(map(show_key, keys_of(name)))
             said = f"{action.description}: {action.tooltip}"
             keys.add_row(Text(shown, "bold"), said)
-        looks = _table()
-        looks.add_row("", "")
+        keys.add_row("", "")
         for name, look, meaning in _LOOKS:
-            looks.add_row(Text(name, look), meaning)
-        looks.add_row("", "")
+            keys.add_row(Text(name, look), meaning)
+        keys.add_row("", "")
         named = {name: key_of(name) for name in ("sent", "offline", "palette", "quit")}
-        parts = (keys, looks, _ABOUT.format(**named))
-        yield VerticalScroll(*(Static(part, markup=False) for part in parts))
-
-    def on_mount(self) -> None:
-        """Focus the scrolling box, so that arrows scroll it."""
-        self.query_one(VerticalScroll).focus()
-
-
-def _table() -> Table:
-    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
-    table.add_column(width=26)
-    table.add_column()
-    return table
+        self.say(Group(keys, Text(_ABOUT.format(**named))), "#text")

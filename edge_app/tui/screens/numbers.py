@@ -2,47 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from rich.table import Table
 from rich.text import Text
-from textual.containers import VerticalScroll
-from textual.widget import Widget
-from textual.widgets import Static
 
 from edge_app.tui.meters import in_bytes, round_trips, speed
-from edge_app.tui.screens.drawer import Drawer
+from edge_app.tui.screens.drawer import TextDrawer, table
 from edge_app.tui.writing import Writing
 
 Row = tuple[str, str, str]
 
 
-class NumbersDrawer(Drawer):
+class NumbersDrawer(TextDrawer):
     """Shows each number with how it is computed."""
 
     NAME = "numbers"
     BESIDE = True
     TITLE = "This draft in numbers"
 
-    def contents(self) -> Iterable[Widget]:
-        """The table in a scrolling box."""
-        yield VerticalScroll(Static(id="table", markup=False))
-
-    def on_mount(self) -> None:
-        """Keep the table up to date."""
-        self.query_one(VerticalScroll).focus()
-        self.advance()
-
     def advance(self) -> None:
         """Show what has come since."""
-        table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
-        table.add_column(style="bold")
-        table.add_column()
+        shown = table()
         for name, value, reckoned in rows(self.writing):
             # Text, because a string would be markup.
             said = Text.assemble(value, (f"\n{reckoned}", "dim"))
-            table.add_row(Text(name), said)
-        self.say(table, "#table")
+            shown.add_row(Text(name, "bold"), said)
+        self.say(shown, "#text")
 
 
 def rows(writing: Writing) -> list[Row]:

@@ -9,7 +9,6 @@ from typing import ClassVar, TypeVar
 from rich.text import Text
 from textual import events, on
 from textual.binding import Binding, BindingType
-from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
@@ -45,12 +44,13 @@ class _PreferencesDrawer(Drawer):
 
     AUTO_FOCUS = "#list"
 
-    Changed: type[Message]
-    """Posted when something was kept."""
-
-    def __init__(self, writing: Writing, preferences: Preferences) -> None:
+    def __init__(
+        self, writing: Writing, preferences: Preferences, changed: Callable[[], None]
+    ) -> None:
+        """`changed` is called when something was kept."""
         super().__init__(writing)
         self._preferences = preferences
+        self._changed = changed
 
     def _kept(self, keep: Callable[[], _T]) -> _T | None:
         """What `keep` returns; None if it fails, and why is said."""
@@ -61,7 +61,7 @@ class _PreferencesDrawer(Drawer):
         except OSError as error:
             self.say(f"the settings cannot be written: {why_not(error)}")
         else:
-            self.post_message(self.Changed())
+            self._changed()
             return kept
         return None
 
@@ -76,9 +76,6 @@ class SettingsDrawer(_PreferencesDrawer):
         Binding("slash", "search", "Search", show=False),
         Binding("delete", "reset", "Default", show=False),
     ]
-
-    class Changed(Message):
-        """A setting was kept."""
 
     _every: Mapping[str, Setting] = MappingProxyType({})
     _query = ""
@@ -224,9 +221,6 @@ class KeysDrawer(_PreferencesDrawer):
         Binding("plus", "wait(True)", "One more", show=False),
         Binding("delete", "reset", "Usual", show=False),
     ]
-
-    class Changed(Message):
-        """An action has other keys now."""
 
     takes_all_keys = False
     """Whether the next key is taken, whatever it does elsewhere."""

@@ -15,14 +15,12 @@ from rich.table import Table
 from rich.text import Text
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
-from textual.widget import Widget
-from textual.widgets import Static
 
 from decoding_core.foreign_text import legible, one_line
 from edge_app.decoding.events import Choice, Place, Source
 from edge_app.tui.letters import COMMON, date, subject
 from edge_app.tui.screens.cards import whose
-from edge_app.tui.screens.drawer import Drawer
+from edge_app.tui.screens.drawer import TextDrawer
 from edge_app.tui.screens.editor import DraftEditor
 from edge_app.tui.text import Run, State, alike, words_of
 from edge_app.tui.variant import Variant
@@ -32,7 +30,7 @@ _LONGEST = 16
 _THE_END = "(the end)"
 
 
-class WhyDrawer(Drawer):
+class WhyDrawer(TextDrawer):
     """Tells of one word of the version on screen; ← and → go to the ones beside it."""
 
     NAME = "why"
@@ -53,16 +51,7 @@ class WhyDrawer(Drawer):
         self._words = words_of_version(variant) if variant is not None else []
         self._letter = editor.selected_letters()[1] if editor.editing else None
         self._at = word_at(self._words, self._letter)
-
-    def contents(self) -> Iterable[Widget]:
-        """One text that scrolls."""
-        yield VerticalScroll(Static(id="text", markup=False))
-
-    def on_mount(self) -> None:
-        """Show the word."""
-        self.query_one(VerticalScroll).focus()
-        self._show()
-        self._reading_back = self.writing.reading_back
+        self._reading_back = -1
 
     def action_other(self, step: int) -> None:
         """Tell of the word `step` places on."""
@@ -79,8 +68,8 @@ class WhyDrawer(Drawer):
             self.dismiss()
 
     def advance(self) -> None:
-        """Show the word again if its letters have been read."""
-        if self._reading_back > self.writing.reading_back:
+        """Show the word, and again when its letters have been read."""
+        if self._reading_back != self.writing.reading_back:
             self._reading_back = self.writing.reading_back
             self._show()
 
