@@ -124,11 +124,8 @@ class SpecSteerApp(App[None]):
             clock,
             first=first_request,
             journals=journals,
-            samples=first_request is not None,
         )
-        self.page = Page(
-            self.writing, first_request, save_folder, practice_models=practice_models
-        )
+        self.page = Page(self.writing, save_folder, practice_models=practice_models)
         self.last_words = ""
         """What is said on the terminal when the app has left it."""
 

@@ -309,8 +309,8 @@ def joined(first: Entry | None, second: Entry) -> Entry | None:
 class Draft:
     """What the entries so far make of a draft; `apply` alone changes it."""
 
-    def __init__(self, request: Request | None = None) -> None:
-        self.request = request or Request("")
+    def __init__(self) -> None:
+        self.request = Request("")
         """The brief as it stands, which may be ahead of what was drafted from it."""
         self.attempts: list[Variant] = []
         """Every version asked for: each took a seed, and may have sent something."""

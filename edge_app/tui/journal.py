@@ -13,8 +13,8 @@ import os
 import secrets
 import threading
 import zlib
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -41,6 +41,21 @@ _CHECK = b"specsteer"
 
 class JournalError(Exception):
     """A journal cannot be opened; the message is a sentence for the person."""
+
+
+@contextmanager
+def in_words(path: Path, done: str) -> Iterator[None]:
+    """Raise JournalError for an OSError: the draft at `path` cannot be `done`."""
+    try:
+        yield
+    except OSError as error:
+        why = f"the draft {path} cannot be {done}: {why_not(error)}"
+        raise JournalError(why) from error
+
+
+def changed(path: Path) -> datetime:
+    """When the journal at `path` was written last."""
+    return datetime.fromtimestamp(path.stat().st_mtime)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,19 +100,18 @@ class JournalFolder:
         another window has it open or it cannot be read."""
         handle = _locked(path)
         try:
-            _remove_parts(path)
-            read = self._read(path)
-            if bool(self.key()) != (read.seal is not None):
-                handle, read = self._rewritten(path, handle, read, self.key())
-            elif read.rest:
-                if b"\n" in read.rest.rstrip(b"\n"):  # more than a line cut off
-                    with create(path.with_suffix(".damaged")) as aside:
-                        aside.write(path.read_bytes())
-                os.ftruncate(handle, read.size)
-        except BaseException as error:
+            with in_words(path, "opened"):
+                _remove_parts(path)
+                read = self._read(path)
+                if bool(self.key()) != (read.seal is not None):
+                    handle, read = self._rewritten(path, handle, read, self.key())
+                elif read.rest:
+                    if b"\n" in read.rest.rstrip(b"\n"):  # more than a line cut off
+                        with create(path.with_suffix(".damaged")) as aside:
+                            aside.write(path.read_bytes())
+                    os.ftruncate(handle, read.size)
+        except BaseException:
             os.close(handle)
-            if isinstance(error, OSError):
-                raise _unopened(path, error) from error
             raise
         return Journal(self, path, handle, read), read.draft
 
@@ -106,10 +120,8 @@ class JournalFolder:
         readable, problems = [], []
         for path in self.paths():
             try:
-                changed = datetime.fromtimestamp(path.stat().st_mtime)
-                readable.append(Kept(path, changed, self._read(path).draft))
-            except OSError as error:
-                problems.append(f"the draft {path} cannot be read: {why_not(error)}")
+                with in_words(path, "read"):
+                    readable.append(Kept(path, changed(path), self._read(path).draft))
             except JournalError as error:
                 problems.append(str(error))
         return readable, problems
@@ -118,10 +130,9 @@ class JournalFolder:
         """Overwrite and delete a draft; raises JournalError if a window has it open."""
         handle = _locked(path)
         try:
-            _remove_parts(path)
-            shred(path)
-        except OSError as error:
-            raise JournalError(f"it cannot be deleted: {why_not(error)}") from error
+            with in_words(path, "deleted"):
+                _remove_parts(path)
+                shred(path)
         finally:
             os.close(handle)
 
@@ -132,11 +143,12 @@ class JournalFolder:
             try:
                 handle = _locked(path)
                 try:
-                    read = self._read(path)
-                    handle, _ = self._rewritten(path, handle, read, key)
+                    with in_words(path, "converted"):
+                        read = self._read(path)
+                        handle, _ = self._rewritten(path, handle, read, key)
                 finally:
                     os.close(handle)
-            except (JournalError, OSError) as error:
+            except JournalError as error:
                 problems.append(str(error))
         return problems
 
@@ -359,10 +371,8 @@ def _remove_parts(path: Path) -> None:
 def _locked(path: Path) -> int:
     """A handle of the journal at `path` that nobody else holds."""
     while True:
-        try:
+        with in_words(path, "opened"):
             handle = open_private(path, os.O_RDWR)
-        except OSError as error:
-            raise _unopened(path, error) from error
         try:
             lock(handle)
         except OSError as error:
@@ -374,7 +384,3 @@ def _locked(path: Path) -> int:
         if is_at(handle, path):
             return handle
         os.close(handle)
-
-
-def _unopened(path: Path, error: OSError) -> JournalError:
-    return JournalError(f"the draft {path} cannot be opened: {why_not(error)}")

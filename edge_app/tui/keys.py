@@ -134,7 +134,8 @@ _WRITING = {
     *("enter", "tab", "space", "backspace", "delete", "insert", "home", "end"),
     *("up", "down", "left", "right", "pageup", "pagedown", "shift+tab"),
 }
-_SENT = re.compile(r"(ctrl|alt)\+[a-z]|f([1-9]|1[0-2])")
+_WAY_OUT = "ctrl+q"
+"""Every terminal sends it, so it stays a key of Quit."""
 
 
 def why_no_key(key: str) -> str:
@@ -152,37 +153,16 @@ def why_no_key(key: str) -> str:
     return ""
 
 
-def ways_out(keymap: Mapping[str, str]) -> list[str]:
-    """The keys that leave the app with this keymap and that every terminal sends."""
-    keys = (keymap.get(name, EVERY[name].key) for name in ("leave", "quit"))
-    return [key for key in ",".join(keys).split(",") if _SENT.fullmatch(key)]
-
-
 def resolved(wanted: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
     """The keymap of the actions that `[keys]` gives other keys, and a sentence for each
     thing that cannot be as it says. A key goes to the first action that asks for it;
-    Quit keeps its own if no other key of every terminal would leave."""
-    keymap, problems = _as_wanted(wanted)
-    if ways_out(keymap):
-        return keymap, problems
-    usual = EVERY["quit"].key
-    others = {
-        name: ",".join(key for key in keys.split(",") if key.strip() != usual)
-        for name, keys in wanted.items()
-    }
-    others["quit"] = ",".join(filter(None, (others.get("quit"), usual)))
-    keymap, problems = _as_wanted(others)
-    stays = f"{show_key(usual)} stays a key of {EVERY['quit'].description}"
-    return keymap, [*problems, f"{stays}: else no key of every terminal would leave"]
-
-
-def _as_wanted(wanted: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    Quit keeps its own beside others."""
     problems = [
         f"[keys] names no action '{name}'; known are: {', '.join(EVERY)}"
         for name in wanted
         if name not in EVERY
     ]
-    taken: dict[str, str] = {}
+    taken = {_WAY_OUT: "quit"}
     asked: dict[str, list[str]] = {}
     for name in (name for name in EVERY if name in wanted):
         for key in filter(None, (one.strip() for one in wanted[name].split(","))):
@@ -203,6 +183,8 @@ def _as_wanted(wanted: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
                 none = "" if keys else f"; {action.description} has none"
                 owner = EVERY[taken[key]].description
                 problems.append(f"{show_key(key)} is the key of {owner} now{none}")
+        if name == "quit" and _WAY_OUT not in keys:
+            keys.append(_WAY_OUT)
         if keys != usual:
             keymap[name] = ",".join(keys) or UNBOUND
     return keymap, problems

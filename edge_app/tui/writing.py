@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,10 +27,9 @@ from edge_app.service.requests import Letter, MayLeave, WriteRequest
 from edge_app.tui import draft as entries
 from edge_app.tui.background import Background, MayItLeave, News, Severity
 from edge_app.tui.draft import Draft, Entry, Style, asked, worth_keeping
-from edge_app.tui.journal import Journal, JournalError, JournalFolder
+from edge_app.tui.journal import Journal, JournalError, JournalFolder, changed, in_words
 from edge_app.tui.keys import key_of
 from edge_app.tui.meters import Traffic
-from edge_app.tui.saving import why_not
 from edge_app.tui.text import Run
 from edge_app.tui.variant import Stretch, Variant
 from models.prompts import Request
@@ -74,9 +72,8 @@ class Writing:
         *,
         first: Request | None = None,
         journals: JournalFolder | None = None,
-        samples: bool = False,
     ) -> None:
-        """`first` is the brief to begin with."""
+        """`first` is the brief to begin with if the store holds sample letters only."""
         self.background = Background()
         self.service = service
         self.settings = settings
@@ -84,7 +81,7 @@ class Writing:
         self.journals = journals
         self.news: list[News] = []
         """What is to be said to the person; the screen takes it out."""
-        self.samples = samples
+        self.samples = first is not None
         """Whether the next version is written from sample letters."""
         self._journal = Journal(None)
         self.draft_state = Draft()
@@ -342,14 +339,12 @@ class Writing:
         if path is None:
             return False
         try:
-            changed = datetime.fromtimestamp(path.stat().st_mtime)
+            with in_words(path, "read"):
+                when = f"{changed(path):%Y-%m-%d at %H:%M}"
             journal, draft = folder.open(path)
         except JournalError as error:
             more = "" if chosen else "; this page is a new draft"
             self._say(f"{error}{more}", "warning")
-            return False
-        except OSError as error:
-            self._say(f"the draft {path} cannot be read: {why_not(error)}")
             return False
         if not chosen and (draft.aside or not (draft.attempts or draft.request.text)):
             journal.close()
@@ -374,7 +369,6 @@ class Writing:
                 self._read_back,
                 lambda _: self._read_back(()),
             )
-        when = f"{changed:%Y-%m-%d at %H:%M}"
         self._say(
             f"here is what you wrote until {when}; {key_of('new')} begins another"
         )

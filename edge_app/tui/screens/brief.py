@@ -40,9 +40,9 @@ class Brief(Vertical):
     class Changed(Message):
         """The person changed the kind, the recipient or the text."""
 
-    def __init__(self, first: Request | None) -> None:
+    def __init__(self, first: Request) -> None:
         super().__init__(id="brief")
-        self._first = first or Request("", TASKS[0])
+        self._first = first
         self._forms: list[str] = []
         self._suggester: Suggester | None = None
 

@@ -56,19 +56,13 @@ class Page(Screen[None]):
     AUTO_FOCUS = "#request"  # at once: each change of focus costs a paint
 
     def __init__(
-        self,
-        writing: Writing,
-        first: Request | None,
-        save_folder: Path,
-        *,
-        practice_models: bool = False,
+        self, writing: Writing, save_folder: Path, *, practice_models: bool = False
     ) -> None:
         super().__init__()
         self._practice_models = practice_models
         self.save_folder = save_folder
         """Where texts and exports go unless the person says otherwise."""
         self.writing = writing
-        self._first = first
         self._cards_due = 0.0
         self._stale = True
         self._frame: asyncio.TimerHandle | None = None
@@ -84,7 +78,7 @@ class Page(Screen[None]):
             yield Saying(id="server")
         with Horizontal():
             with Vertical(id="page"), Vertical(id="sheet"):
-                yield Brief(self._first)
+                yield Brief(self.writing.request)
                 yield DraftEditor(self.writing.edit)
                 yield Static(id="reason", markup=False)
                 yield Saying(id="hint")

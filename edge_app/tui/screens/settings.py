@@ -17,7 +17,7 @@ from decoding_core.errors import DecodingError
 from decoding_core.foreign_text import one_line
 from edge_app.config.schema import SECRET, Setting, list_settings
 from edge_app.config.settings import settings_path
-from edge_app.tui.keys import EVERY, keys_of, show_key, ways_out, why_no_key
+from edge_app.tui.keys import EVERY, keys_of, show_key, why_no_key
 from edge_app.tui.preferences import Preferences
 from edge_app.tui.saving import why_not
 from edge_app.tui.screens.drawer import Drawer, fill
@@ -279,9 +279,6 @@ class KeysDrawer(_PreferencesDrawer):
         if problems is None:
             return
         said = [f"{EVERY[name].description} has {self._keys_of(name)}", *problems]
-        if name in ("quit", "leave"):
-            ways = " or ".join(map(show_key, ways_out(preferences.keymap)))
-            said.append(f"{ways} leaves")
         self.say("; ".join(said))
         self.call_after_refresh(self._list)
 
