@@ -8,12 +8,13 @@ makes one without them.
 
 from __future__ import annotations
 
+import base64
 import json
 import threading
 import time
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -170,7 +171,7 @@ def mask(text: str) -> str:
     return "".join(map(_mask_of, text))
 
 
-_OPEN_FIELDS = frozenset({"origin", "what", "kind", "personalisation"})
+_OPEN_FIELDS = frozenset({"event", "origin", "what", "kind", "personalisation"})
 """Fields with words of the program, not of the person."""
 
 
@@ -183,40 +184,32 @@ def _mask_of(letter: str) -> str:
 
 
 def _masked(event: Event) -> Event:
-    values = _hidden_fields(event)
     if isinstance(event, events.Finished):
-        values = {"reason": event.reason, "statistics": event.statistics}
+        return event
+    body: dict[str, Any] = _hidden("", json.loads(to_json(event)))
     if isinstance(event, events.Sent | events.Received):
-        values["time"] = 0.0
+        body["time"] = 0.0
     if isinstance(event, events.Sent):
-        values["payload"] = bytes(len(event.payload))
-        values["url"] = "http://server.example/"
-    made: Event = type(event)(**values)
-    return made
+        payload = base64.b64encode(bytes(len(event.payload))).decode()
+        body |= {"payload": payload, "url": "http://server.example/"}
+    return event_from(body)
 
 
 def _hidden(name: str, value: Any) -> Any:
-    """A field's value masked; numbers stay, with two digits behind the point."""
-    if isinstance(value, bool) or value is None:
-        return value
-    if isinstance(value, str):
-        return value if name in _OPEN_FIELDS else mask(value)
-    if isinstance(value, int):
-        return 0 if name.endswith("id") or name == "item" else value
-    if isinstance(value, float):
-        return round(value, 2)
-    if isinstance(value, tuple):
-        return tuple(_hidden("item", one) for one in value)
-    if isinstance(value, dict):
-        return {key: _hidden("item", one) for key, one in value.items()}
-    if isinstance(value, bytes):
-        return bytes(len(value))
-    return type(value)(**_hidden_fields(value))
-
-
-def _hidden_fields(value: Any) -> dict[str, Any]:
-    names = [one.name for one in fields(value)]
-    return {name: _hidden(name, getattr(value, name)) for name in names}
+    """A field's value masked; numbers stay, with two digits behind the point, but for
+    ids and what stands in a list."""
+    match value:
+        case dict():
+            return {key: _hidden(key, one) for key, one in value.items()}
+        case list():
+            return [_hidden("id", one) for one in value]
+        case str():
+            return value if name in _OPEN_FIELDS else mask(value)
+        case float():
+            return round(value, 2)
+        case int() if not isinstance(value, bool) and name.endswith("id"):
+            return 0
+    return value
 
 
 def _header(request: Request, samples: bool) -> str:
