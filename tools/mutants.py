@@ -24,10 +24,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,18 +52,11 @@ FALLBACK = ("tests/cloud_api/test_cloud_process.py",)
 PATIENCE_SECONDS = 60.0
 """How much longer than without an error its tests may take."""
 
-COMPARISONS = {
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
-}
+_OPPOSITES = (
+    *((ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.Eq, ast.NotEq)),
+    *((ast.Is, ast.IsNot), (ast.In, ast.NotIn)),
+)
+COMPARISONS = {a: b for pair in _OPPOSITES for a, b in (pair, pair[::-1])}
 ARITHMETIC = {
     ast.Add: ast.Sub,
     ast.Sub: ast.Add,
@@ -175,28 +168,22 @@ def _instead(node: ast.AST) -> Iterator[str]:  # noqa: C901 - a table of cases
     if isinstance(node, ast.If | ast.While | ast.IfExp):
         test = ast.unparse(node.test)
         if not isinstance(node.test, ast.Compare | ast.BoolOp | ast.UnaryOp):
-            new = copy.copy(node)
-            new.test = ast.parse(f"not ({test})", mode="eval").body
-            yield (
-                f"({ast.unparse(new)})"
-                if isinstance(node, ast.IfExp)
-                else (_indented(ast.unparse(new), node.col_offset))
-            )
+            denied = ast.parse(f"not ({test})", mode="eval").body
+            if isinstance(node, ast.IfExp):
+                yield _changed(node, test=denied)
+            else:
+                code = ast.unparse(_copied(node, test=denied))
+                yield code.replace("\n", "\n" + " " * node.col_offset)
 
 
 def _copied(node: ast.AST, **fields: object) -> ast.AST:
     new = copy.copy(node)
-    for name, value in fields.items():
-        setattr(new, name, value)
+    vars(new).update(fields)
     return new
 
 
 def _changed(node: ast.AST, **fields: object) -> str:
     return f"({ast.unparse(_copied(node, **fields))})"
-
-
-def _indented(code: str, columns: int) -> str:
-    return code.replace("\n", "\n" + " " * columns)
 
 
 class Tree:
@@ -362,7 +349,12 @@ def main() -> None:
     done: list[tuple[Mutant, str]] = []
     try:
         known = record(trees[0], files)
-        try_all(trees, chosen, known, done)
+        for mutant, result in try_all(trees, chosen, known):
+            done.append((mutant, result))
+            missed = result in ("survived", "unseen")
+            if missed or len(done) % 10 == 0:
+                what = f"{result}: {mutant}" if missed else "tried"
+                print(f"[{len(done)}/{len(chosen)}] {what}", flush=True)
     except KeyboardInterrupt:
         print(f"stopped after {len(done)} of {len(chosen)}")
     finally:
@@ -372,47 +364,39 @@ def main() -> None:
 
 
 def try_all(
-    trees: list[Tree],
-    chosen: list[Mutant],
-    known: Record,
-    done: list[tuple[Mutant, str]],
-) -> None:
-    """Note what becomes of each error, one worker per tree."""
-    waiting: queue.SimpleQueue[Mutant] = queue.SimpleQueue()
-    for mutant in chosen:
-        waiting.put(mutant)
+    trees: list[Tree], chosen: list[Mutant], known: Record
+) -> Iterator[tuple[Mutant, str]]:
+    """What becomes of each error, one at a time in each tree."""
+    free: queue.SimpleQueue[Tree] = queue.SimpleQueue()
+    for tree in trees:
+        free.put(tree)
 
-    def work(tree: Tree) -> None:
-        while True:
-            try:
-                mutant = waiting.get_nowait()
-            except queue.Empty:
-                return
-            result = fate(tree, mutant, known)
-            done.append((mutant, result))
-            told = result in ("survived", "unseen")
-            if told or len(done) % 10 == 0:
-                what = f"{result}: {mutant}" if told else "tried"
-                print(f"[{len(done)}/{len(chosen)}] {what}", flush=True)
+    def tried(mutant: Mutant) -> tuple[Mutant, str]:
+        tree = free.get()
+        try:
+            return mutant, fate(tree, mutant, known)
+        finally:
+            free.put(tree)
 
-    workers = [
-        threading.Thread(target=work, args=(tree,), daemon=True) for tree in trees
-    ]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    with ThreadPoolExecutor(len(trees)) as workers:
+        try:
+            for done in as_completed([workers.submit(tried, one) for one in chosen]):
+                yield done.result()
+        finally:
+            workers.shutdown(cancel_futures=True)
 
 
 def report(done: list[tuple[Mutant, str]]) -> None:
     """The share caught, by package and in all."""
-    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    total: Counter[str] = Counter()
+    caught: Counter[str] = Counter()
     for mutant, result in done:
         for name in (mutant.path.split("/")[0], "in all"):
-            counts[name][0] += result in ("caught", "hangs")
-            counts[name][1] += 1
-    for name, (caught, total) in sorted(counts.items()):
-        print(f"{name:<14} {caught:>5} of {total:<5} {caught / total:6.1%} caught")
+            total[name] += 1
+            caught[name] += result in ("caught", "hangs")
+    for name, count in sorted(total.items()):
+        share = caught[name] / count
+        print(f"{name:<14} {caught[name]:>5} of {count:<5} {share:6.1%} caught")
 
 
 if __name__ == "__main__":

@@ -91,8 +91,8 @@ def make_tokenizer(plan: Recipe) -> None:
         was = parent.read(parent.before(plan.work))
         tokenizer.save(was.tokens, was.merges, plan.vocabulary)
     elif not plan.vocabulary.exists():
-        shards = plan.mixture.shards
-        tokenizer.train(_data(), plan.vocabulary, plan.shape.vocabulary, shards)
+        texts = tokenizer.texts_of(_data(), plan.mixture.shards)
+        tokenizer.train_on(texts, plan.vocabulary, plan.shape.vocabulary)
     click.echo(f"vocabulary: {plan.vocabulary}")
 
 

@@ -23,8 +23,8 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -143,38 +143,6 @@ _USUAL = 40
 _APOSTROPHE = re.compile(r"(?<=[A-Za-z])'(?=(?:t|s|re|ve|ll|d|m)\b)")
 _COUNTS = (1, 2, 2, 3, 3, 4, 4, 5, 5, 6)
 """How many things a request holds."""
-_SHORT = {
-    "Monday": ("Mon", "mon"),
-    "Tuesday": ("Tue", "Tues", "tues"),
-    "Wednesday": ("Wed", "wed", "weds"),
-    "Thursday": ("Thu", "Thurs", "thurs", "thur"),
-    "Friday": ("Fri", "fri"),
-    "Saturday": ("Sat", "sat"),
-    "Sunday": ("Sun", "sun"),
-    "January": ("Jan", "jan"),
-    "February": ("Feb", "feb"),
-    "August": ("Aug", "aug"),
-    "September": ("Sept", "sept", "Sep"),
-    "October": ("Oct", "oct"),
-    "November": ("Nov", "nov"),
-    "December": ("Dec", "dec"),
-    "minutes": ("min", "mins"),
-    "hours": ("hrs",),
-    "weeks": ("wks",),
-    "about": ("abt",),
-    "because": ("bc", "cos"),
-    "tomorrow": ("tmrw", "tmw"),
-    "please": ("pls", "plz"),
-    "people": ("ppl",),
-    "you": ("u",),
-    "your": ("ur",),
-    "without": ("w/o",),
-    "though": ("tho",),
-    "and": ("&", "n"),
-    "with": ("w/",),
-}
-"""What hurried people write for what the text then writes out."""
-_SHORTENED = re.compile(rf"(?<![\w'])(?:{'|'.join(_SHORT)})(?![\w'])")
 
 
 @cache
@@ -182,6 +150,11 @@ def table() -> dict[str, Any]:
     """What everyday requests are about: `everyday.toml`."""
     path = Path(__file__).with_name("everyday.toml")
     return tomllib.loads(path.read_text("utf-8"))
+
+
+@cache
+def _slots() -> Mapping[str, Sequence[str]]:
+    return {**grammar()["slots"], **table()["review"], **table()["slots"]}
 
 
 class Facts:
@@ -242,21 +215,25 @@ class Facts:
         real = self._bank.get(_REAL.get(slot.rstrip("0123456789"), slot))
         if real and (slot in self._bank or self._rng.random() < _REAL_SHARE):
             return self._rng.choice(real)
-        rooms = table()["slots"], table()["review"], grammar()["slots"]
-        kinds = next(
-            (
-                room[one]
-                for one in (slot, slot.rstrip("0123456789"))
-                for room in rooms
-                if one in room
-            ),
-            None,
-        )
-        if kinds is None:
-            raise KeyError(slot)
+        kinds = _slots().get(slot) or _slots()[slot.rstrip("0123456789")]
         template = self._chosen(self._rng.choice(kinds))
         inner = Facts(self._rng, {}, self._bank)
         return tidy(_SLOT.sub(lambda m: inner._value(m[1]), template))
+
+
+@dataclass(slots=True)
+class Things:
+    """What asks for each thing, the sentence that says it, and what both name."""
+
+    asks: list[str] = field(default_factory=list)
+    says: list[str] = field(default_factory=list)
+    named: list[str] = field(default_factory=list)
+
+    def add(self, facts: Facts, ask: str, say: str, place: int | None = None) -> None:
+        """One more thing, at a place or as the last."""
+        place = len(self.asks) if place is None else place
+        self.asks.insert(place, facts.fill(ask))
+        self.says.insert(place, _sentence(facts.fill(say)))
 
 
 class Everyday:
@@ -277,7 +254,7 @@ class Everyday:
 
     def _email(self, writer: Writer, rng: Random) -> Piece:
         played = _played(rng, "email")
-        whom = Facts(rng, {}, self._bank)
+        whom = self._facts(rng, {})
         name = whom.fill(played[0].of) if played and played[0].of else ""
         name = name or recipient(writer, rng)
         plural = name in ("team", "all", "everyone") or " and " in name
@@ -285,103 +262,129 @@ class Everyday:
         spoken_of = dict(zip(_PRONOUN_SLOTS, pronouns, strict=True))
         known = writer.words | spoken_of | {"name": name}
         if played:
-            asks, says, named = self._scenes(rng, played, known | dict(whom.values))
+            things = self._scenes(rng, played, known | dict(whom.values))
         else:
-            ways = "say", "tell {name}", "mention"
-            asks, says, named = self._told(rng, "told", ways)
-        asks = [ask.replace("{name}", name) for ask in asks]
+            things = self._told(rng, "told", ("say", "tell {name}", "mention"))
+        asks = things.asks = [ask.replace("{name}", name) for ask in things.asks]
         few = (0, 0, 0, 1) if played else (0, 0, 1, 2) if asks else _COUNTS
         place = rng.choice((0, len(asks)))
         for ask, say in _chosen(rng, "email", rng.choice(few)):
             if any(name in one for one in asks):
                 # Once named, most people say "her".
                 ask = ask.replace("{name}", rng.choice(("{them}", "{them}", "{name}")))
-            facts = Facts(rng, known, self._bank)
-            asks.insert(place, facts.fill(ask))
-            says.insert(place, _sentence(facts.fill(say)))
-            named += facts.named
+            facts = self._facts(rng, known)
+            things.add(facts, ask, say, place)
+            things.named += facts.named
         # Nobody greets "the council".
         greeted = "" if name.startswith(("the ", "my ")) else name
-        text, habits_shown = letter(writer, rng, greeted, says)
+        text, habits_shown = letter(writer, rng, greeted, things.says)
         given = name
         if any(name in ask for ask in asks):
             given = name if rng.random() < 0.4 else ""
         elif rng.random() < 0.5:
-            given, how = "", rng.choice(_TO)
+            given, how = "", rng.choice(table()["to"])
             asks[0] = how.replace("{name}", name).replace("{ask}", asks[0])
         request = Request(asked(asks, rng), "email", given)
-        return Piece(request, "", text, habits_shown, tuple(named))
+        return Piece(request, "", text, habits_shown, tuple(things.named))
 
     def _post(self, writer: Writer, rng: Random) -> Piece:
         known = writer.words | {"name": "everyone", "them": "people"}
         played = _played(rng, "post")
         if played:
-            asks, says, named = self._scenes(rng, played, known)
+            things = self._scenes(rng, played, known)
         else:
-            ways = "say", "post that", "tell people"
-            asks, says, named = self._told(rng, "told", ways)
-        few = (0,) if played else (0, 1, 1, 2) if asks else (1, 2, 3, 3, 4, 5)
-        for ask, say in _chosen(rng, "post", rng.choice(few)):
-            facts = Facts(rng, known, self._bank)
-            asks.append(facts.fill(ask))
-            says.append(_sentence(facts.fill(say)))
-            named += facts.named
-        text = " ".join(framed(writer, rng, says, letter=False))
+            things = self._told(rng, "told", ("say", "post that", "tell people"))
+        few = (0,) if played else (0, 1, 1, 2) if things.asks else (1, 2, 3, 3, 4, 5)
+        self._add(rng, things, _chosen(rng, "post", rng.choice(few)), known)
+        text = " ".join(framed(writer, rng, things.says, letter=False))
         text = writer.cased(" ".join(filter(None, (writer.hail, text, writer.hashtag))))
         kept = shown(writer, text, {"hail": writer.hail, "hashtag": writer.hashtag})
-        return Piece(Request(asked(asks, rng), "post"), "", text, kept, tuple(named))
+        request = Request(asked(things.asks, rng), "post")
+        return Piece(request, "", text, kept, tuple(things.named))
 
     def _review(self, writer: Writer, rng: Random) -> Piece:
         played = _played(rng, "review")
-        of = Facts(rng, {}, self._bank)
+        of = self._facts(rng, {})
         name = of.fill(played[0].of if played else "{of}")
         if played:
-            known = writer.words | dict(of.values)
-            asks, says, named = self._scenes(rng, played, known)
+            things = self._scenes(rng, played, writer.words | dict(of.values))
         else:
-            asks, says, named = self._told(rng, "reviewed", ("say", "say that"))
+            things = self._told(rng, "reviewed", ("say", "say that"))
+        asks = things.asks
         few = (0,) if played else (0, 1, 2, 3) if asks else (1, 2, 3, 4, 4, 5, 6, 7)
         parts = rng.sample(table()["review"]["part"], rng.choice(few))
-        for ask, say in parts:
-            facts = Facts(rng, writer.words, self._bank)
-            asks.append(facts.fill(ask))
-            says.append(_sentence(facts.fill(say)))
-            named += facts.named
+        self._add(rng, things, parts, writer.words)
         given = name if rng.random() < 0.6 else ""
         if not given:
             how = rng.choice(("review of {of}: {ask}", "{of}: {ask}", "{of}, {ask}"))
             asks[0] = how.replace("{of}", name).replace("{ask}", asks[0])
-            says.insert(0, _sentence(f"This is about {name}."))
-        text = writer.cased(" ".join(framed(writer, rng, says, letter=False)))
+            things.says.insert(0, _sentence(f"This is about {name}."))
+        text = writer.cased(" ".join(framed(writer, rng, things.says, letter=False)))
         request = Request(asked(asks, rng), "review", given)
-        return Piece(request, "", text, shown(writer, text, {}), tuple(named))
+        return Piece(request, "", text, shown(writer, text, {}), tuple(things.named))
+
+    def _note(self, writer: Writer, rng: Random) -> Piece:
+        known = writer.words | {"name": "me", "them": "them"}
+        played = _played(rng, "note")
+        things = self._scenes(rng, played, known)
+        for _ in range(0 if played else rng.choice((1, 2, 3, 4, 5, 5, 6, 7))):
+            kind = rng.choice(table()["note"])
+            facts = self._facts(rng, known)
+            things.asks.append(facts.fill(rng.choice(kind["ask"])))
+            things.says.append(_sentence(things.asks[-1]))
+            things.named += facts.named
+        mark = writer.words["note_mark"]
+        written = [
+            (f"{number}. " if mark == "1" else mark) + say
+            for number, say in enumerate(things.says, 1)
+        ]
+        if writer.heading:
+            written.insert(0, writer.heading)
+        text = writer.cased("\n".join(written))
+        lead = rng.choice(("", "", "", "note: ", "remember: ", "to do: ", "list: "))
+        request = Request(lead + asked(things.asks, rng), "note")
+        kept = shown(writer, text, {"heading": writer.heading})
+        return Piece(request, "", text, kept, tuple(things.named))
+
+    def _facts(self, rng: Random, known: Mapping[str, str]) -> Facts:
+        return Facts(rng, known, self._bank)
+
+    def _add(
+        self,
+        rng: Random,
+        things: Things,
+        templates: Sequence[tuple[str, str]],
+        known: Mapping[str, str],
+    ) -> None:
+        """Things of their own, each with what it names."""
+        for ask, say in templates:
+            facts = self._facts(rng, known)
+            things.add(facts, ask, say)
+            things.named += facts.named
 
     def _scenes(
         self, rng: Random, played: Sequence[Scene], known: Mapping[str, str]
-    ) -> tuple[list[str], list[str], list[str]]:
-        """What asks for each thing of these scenes, what says it, and what is named."""
-        asks, says, named = list[str](), list[str](), list[str]()
+    ) -> Things:
+        """The things of these scenes."""
+        found = Things()
         for scene in played:
-            facts = Facts(rng, known, self._bank)
-            things = scene.things
+            facts = self._facts(rng, known)
+            count = len(scene.things)
             if rng.random() >= _WHOLE_SHARE:
-                things = things[: rng.randint(1, len(things))]
-            for ask, say in things:
-                asks.append(facts.fill(ask))
-                says.append(_sentence(facts.fill(say)))
-            named += facts.named
+                count = rng.randint(1, count)
+            for ask, say in scene.things[:count]:
+                found.add(facts, ask, say)
+            found.named += facts.named
         words = self._bank.get("word")
         if words and rng.random() < _SWAPPED_SHARE:
-            asks, says, named = swapped(asks, says, named, words, known, rng)
-        return asks, says, named
+            return swapped(found, words, known, rng)
+        return found
 
-    def _told(
-        self, rng: Random, slot: str, ways: Sequence[str]
-    ) -> tuple[list[str], list[str], list[str]]:
+    def _told(self, rng: Random, slot: str, ways: Sequence[str]) -> Things:
         """Sentences of a real text, sometimes: what asks for each, and they themselves.
         Nothing of them is counted as named."""
         if not self._bank.get(slot) or rng.random() >= _TOLD_SHARE:
-            return [], [], []
+            return Things()
         says = rng.choice(self._bank[slot]).split("\n")
         asks = []
         for say in says:
@@ -395,44 +398,7 @@ class Everyday:
             if rng.random() < 0.3:
                 ask = f"{rng.choice(ways)} {ask}"
             asks.append(ask)
-        return asks, says, []
-
-    def _note(self, writer: Writer, rng: Random) -> Piece:
-        known = writer.words | {"name": "me", "them": "them"}
-        played = _played(rng, "note")
-        asks, says, named = self._scenes(rng, played, known)
-        for _ in range(0 if played else rng.choice((1, 2, 3, 4, 5, 5, 6, 7))):
-            kind = rng.choice(table()["note"])
-            facts = Facts(rng, known, self._bank)
-            asks.append(facts.fill(rng.choice(kind["ask"])))
-            says.append(_sentence(asks[-1]))
-            named += facts.named
-        mark = writer.words["note_mark"]
-        written = [
-            (f"{number}. " if mark == "1" else mark) + say
-            for number, say in enumerate(says, 1)
-        ]
-        if writer.heading:
-            written.insert(0, writer.heading)
-        text = writer.cased("\n".join(written))
-        lead = rng.choice(("", "", "", "note: ", "remember: ", "to do: ", "list: "))
-        request = Request(lead + asked(asks, rng), "note")
-        kept = shown(writer, text, {"heading": writer.heading})
-        return Piece(request, "", text, kept, tuple(named))
-
-
-_TO = (
-    "email {name}: {ask}",
-    "write to {name}: {ask}",
-    "mail to {name}, {ask}",
-    "to {name}: {ask}",
-    "reply to {name}: {ask}",
-    "answer {name}: {ask}",
-    "{name}: {ask}",
-    "message for {name}, {ask}",
-    "hey, write {name} an email, {ask}",
-    "I need to write to {name}. {ask}",
-)
+        return Things(asks, says)
 
 
 def asked(asks: Sequence[str], rng: Random) -> str:
@@ -487,38 +453,32 @@ def _usual_words() -> frozenset[str]:
         said = " ".join(say for _, say in scene.things)
         found.update(set(_WORD.findall(said.lower())))
     common = {word for word, count in found.items() if count >= _USUAL}
-    calendar = {word.lower() for word in _SHORT}
+    calendar = {word.lower() for word in table()["short"]}
     return frozenset(common | calendar | {"march", "april", "june", "july"})
 
 
 def swapped(
-    asks: Sequence[str],
-    says: Sequence[str],
-    named: Sequence[str],
-    words: Sequence[str],
-    known: Mapping[str, str],
-    rng: Random,
-) -> tuple[list[str], list[str], list[str]]:
+    things: Things, words: Sequence[str], known: Mapping[str, str], rng: Random
+) -> Things:
     """These things with some of the words that are both asked for and said swapped for
     others, the same all through; those of `known` values stay."""
-    asked_for = {word.lower() for ask in asks for word in _WORD.findall(ask)}
-    said = {word.lower() for say in says for word in _WORD.findall(say)}
-    stays = {word.lower() for value in known.values() for word in _WORD.findall(value)}
+
+    def words_in(texts: Iterable[str]) -> set[str]:
+        return {word.lower() for text in texts for word in _WORD.findall(text)}
+
+    both = words_in(things.asks) & words_in(things.says)
     others = {
         word: rng.choice(words)
-        for word in sorted(asked_for & said - stays - _usual_words())
+        for word in sorted(both - words_in(known.values()) - _usual_words())
         if rng.random() < _SWAPPED
     }
 
     def other(match: re.Match[str]) -> str:
-        word = match[0]
-        made = others.get(word.lower(), word)
-        return capitalised(made) if word[0].isupper() else made
+        made = others.get(match[0].lower(), match[0])
+        return capitalised(made) if match[0][0].isupper() else made
 
-    asks, says, named = (
-        [_WORD.sub(other, one) for one in some] for some in (asks, says, named)
-    )
-    return asks, says, named
+    parts = (things.asks, things.says, things.named)
+    return Things(*([_WORD.sub(other, one) for one in some] for some in parts))
 
 
 def _chosen(rng: Random, task: str, count: int) -> list[tuple[str, str]]:
@@ -543,11 +503,13 @@ def _named(template: str) -> frozenset[str]:
 
 
 def _hurried(request: str, rng: Random) -> str:
+    shortened = table()["short"]
+
     def short(match: re.Match[str]) -> str:
         word = match[0]
-        return rng.choice(_SHORT[word]) if rng.random() < 0.7 else word
+        return str(rng.choice(shortened[word])) if rng.random() < 0.7 else word
 
-    return _SHORTENED.sub(short, request)
+    return re.sub(rf"(?<![\w'])(?:{'|'.join(shortened)})(?![\w'])", short, request)
 
 
 def _sentence(text: str) -> str:

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import ctypes
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import gguf
 import llama_cpp
-import numpy as np
-from numpy.typing import NDArray
 from torch import Tensor
 
 from decoding_core.errors import InvalidSettingsError, ModelError
 from training import tokenizer
 from training.config import Export, Recipe, Shape
+from training.learning import kind_of
 from training.network import NORM_EPSILON, ROPE_BASE
-from training.parent import gguf_name
+from training.parent import gguf_name, our_name
 
 _K_SUFFIX = {"Q3_K": "_M", "Q4_K": "_M", "Q5_K": "_M"}
 """llama.cpp names a mixture after its main kind; `pure` leaves only that."""
@@ -58,10 +56,11 @@ def quantise(source: Path, target: Path, kinds: Export) -> None:
         raise ModelError(f"{source} could not be quantised")
     # llama.cpp silently takes another kind where rows are too short for one.
     for name, kind in kinds_in(target).items():
-        if kind != wanted(name, kinds):
+        wanted = kind_of(our_name(name), kinds)
+        if kind != wanted:
             raise InvalidSettingsError(
-                f"{name} cannot be {wanted(name, kinds)}, llama.cpp made it {kind}: "
-                "choose another kind in [export]"
+                f"{name} cannot be {wanted}, llama.cpp made it {kind}: choose another "
+                "kind in [export]"
             )
 
 
@@ -69,15 +68,6 @@ def kinds_in(path: Path) -> dict[str, str]:
     """The kind of each matrix in a file, by the matrix's name."""
     tensors = gguf.GGUFReader(path).tensors
     return {t.name: t.tensor_type.name for t in tensors if len(t.shape) > 1}
-
-
-def wanted(name: str, kinds: Export) -> str:
-    """The kind that a matrix is to have."""
-    if name == "token_embd.weight":
-        return kinds.embedding
-    if name.endswith("ffn_down.weight"):
-        return kinds.down or kinds.matrices
-    return kinds.matrices
 
 
 def _tensor_type(kind: str) -> int:
@@ -140,15 +130,9 @@ def write_full(
     writer.add_add_eos_token(False)
     writer.add_add_space_prefix(False)
     writer.add_chat_template(tokenizer.CHAT_TEMPLATE.source)
-    for tensor_name, values in tensors(weights):
-        writer.add_tensor(tensor_name, values)
+    for weight, tensor in weights.items():  # the output embedding is the input's
+        writer.add_tensor(gguf_name(weight), tensor.detach().float().cpu().numpy())
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
-
-
-def tensors(weights: dict[str, Tensor]) -> Iterator[tuple[str, NDArray[np.float32]]]:
-    """The weights under llama.cpp's names; the output embedding is the input's."""
-    for name, tensor in weights.items():
-        yield gguf_name(name), tensor.detach().float().cpu().numpy()

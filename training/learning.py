@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
@@ -15,9 +14,6 @@ from torch.optim import AdamW
 
 from decoding_core.errors import InvalidSettingsError
 from training.config import Export, Schedule
-
-if TYPE_CHECKING:
-    import torch
 
 _FAST_FLAGS = {"amx_bf16", "avx512_bf16"}
 """What Linux says of a CPU that computes in bfloat16 by itself."""
@@ -37,8 +33,6 @@ class Machine:
 def fast_bfloat16(device: torch.device, cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
     """Whether 16 bits are faster than 32; without such units they are far slower."""
     if device.type == "cuda":
-        import torch
-
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     if device.type != "cpu" or not cpuinfo.exists():
         return False
@@ -62,20 +56,11 @@ def optimiser(network: nn.Module, rate: float) -> AdamW:
     return AdamW(groups, lr=rate, betas=_BETAS, fused=True)
 
 
-def set_rate(optimiser: AdamW, rate: float) -> None:
-    """Give the optimiser its learning rate for the next step."""
-    for group in optimiser.param_groups:
-        group["lr"] = rate
-
-
 def rate_at(tokens: int, schedule: Schedule) -> float:
     """Learning rate after `tokens`: up in a line, then down along a cosine."""
     if tokens < schedule.warmup:
-        return (
-            schedule.rate
-            * (tokens + schedule.batch)
-            / (schedule.warmup + schedule.batch)
-        )
+        risen = (tokens + schedule.batch) / (schedule.warmup + schedule.batch)
+        return schedule.rate * risen
     share = (tokens - schedule.warmup) / max(1, schedule.tokens - schedule.warmup)
     falling = 0.5 * (1 + math.cos(math.pi * min(share, 1.0)))
     return schedule.rate * (schedule.floor + (1 - schedule.floor) * falling)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import sys
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,14 +28,6 @@ class Step:
     held_out: float | None = None
     """Loss on rows that are not learnt from, after the steps that look at them."""
 
-    @classmethod
-    def of(cls, line: Sequence[str]) -> Step:
-        """The step that a line of the file holds."""
-        step, tokens, *numbers, held_out = line
-        seconds, rate, loss = map(float, numbers)
-        seen = float(held_out) if held_out else None
-        return cls(int(step), int(tokens), seconds, rate, loss, seen)
-
     def line(self) -> str:
         """The step as a line of the file."""
         seen = "" if self.held_out is None else f"{self.held_out:.4f}"
@@ -45,17 +35,6 @@ class Step:
             f"{self.step},{self.tokens},{self.seconds:.0f},{self.rate:.3g},"
             f"{self.loss:.4f},{seen}"
         )
-
-
-def read(path: Path) -> list[Step]:
-    """The steps in a file; none if there is no such file."""
-    if not path.exists():
-        return []
-    with path.open(encoding="utf-8", newline="") as file:
-        lines = list(csv.reader(file))
-    if not lines or lines[0] != HEADER.split(","):
-        return []
-    return [Step.of(line) for line in lines[1:]]
 
 
 class Losses:
@@ -69,8 +48,9 @@ class Losses:
         self._first: Step | None = None
         self._last: list[float] = []
         self._held_out: float | None = None
-        kept = [s for s in read(path) if s.step <= step] if step else []
-        lines = [HEADER, *(s.line() for s in kept)]
+        before = path.read_text("utf-8").splitlines()[1:] if step else []
+        kept = [line for line in before if int(line.partition(",")[0]) <= step]
+        lines = [HEADER, *kept]
         path.write_text("\n".join(lines) + "\n", "utf-8")
 
     def add(self, step: Step) -> None:

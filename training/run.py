@@ -33,7 +33,6 @@ from training.learning import (
     optimiser,
     rate_at,
     rounded,
-    set_rate,
 )
 from training.losses import Losses, Step
 from training.network import Network, targets
@@ -72,14 +71,9 @@ class Run:
             torch.set_num_threads(self.machine.threads)
         with np.load(plan.rows_file) as file:
             made = dict(file)
-        self.sources: dict[str, Rows] = {
-            "rows": made["rows"],
-            "long_rows": made["long"],
-            "loops": made["loops"],
-            "plain": made["plain"],
-        }
+        self.held_out: Rows = made.pop("held_out")
+        self.sources: dict[str, Rows] = {"long_rows": made.pop("long"), **made}
         """Rows to learn from, by the names of `Progress`."""
-        self.held_out: Rows = made["held_out"]
         self.network = Network(plan.shape, plan.schedule.seed).to(self.device)
         self.optimiser = optimiser(self.network, plan.schedule.rate)
         self.progress = Progress()
@@ -112,11 +106,7 @@ class Run:
         """Where the run goes on from, in words."""
         if self.progress.step:
             return f"goes on after step {self.progress.step}"
-        if not self.plan.parent:
-            return "begins with noise"
-        if self.plan.parent == config.BEFORE:
-            return "goes on from the model as it was before"
-        return f"begins with the weights of {self.plan.parent}"
+        return f"begins with the weights of {self.plan.parent or 'noise'}"
 
     def advance(self) -> Step:
         """One step.
@@ -128,7 +118,8 @@ class Run:
         started = time.monotonic()
         schedule, progress = self.plan.schedule, self.progress
         rate = rate_at(progress.tokens, schedule)
-        set_rate(self.optimiser, rate)
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate
         taught = self._kind() == "plain"
         rows, after = self._batch()
         with self._rounding():
@@ -309,9 +300,6 @@ def in_turn(rows: Rows, first: int, count: int, seed: int) -> Rows:
 @contextmanager
 def _signals_to(stop: threading.Event) -> Iterator[None]:
     """Let Ctrl-C and SIGTERM end the run in good order; a second ends it at once."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
     kinds = (signal.SIGINT, signal.SIGTERM)
     before = {kind: signal.getsignal(kind) for kind in kinds}
 

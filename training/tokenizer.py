@@ -61,23 +61,19 @@ class Vocabulary:
         return [*prompt, *self.ids(answer), END]
 
 
-def train(folder: Path, path: Path, size: int, shards: int, seed: int = 0) -> None:
-    """Learn the vocabulary from real and synthetic texts and save it."""
-
-    def texts() -> Iterator[str]:
-        taken: dict[str, int] = {}
-        for text in real.read(folder, shards):
-            taken[text.genre] = taken.get(text.genre, 0) + len(text.text)
-            if taken[text.genre] < _BYTES_A_GENRE:
-                yield text.text
-        rng = Random(seed)
-        for _ in range(_WRITERS):
-            writer = new_writer(rng)
-            for task in ("email", "email", "email", "review"):
-                piece = piece_of(writer, rng, task)
-                yield f"{piece.request.text}\n{piece.text}"
-
-    train_on(texts(), path, size)
+def texts_of(folder: Path, shards: int, seed: int = 0) -> Iterator[str]:
+    """The real and synthetic texts that a vocabulary is learnt from."""
+    taken: dict[str, int] = {}
+    for text in real.read(folder, shards):
+        taken[text.genre] = taken.get(text.genre, 0) + len(text.text)
+        if taken[text.genre] < _BYTES_A_GENRE:
+            yield text.text
+    rng = Random(seed)
+    for _ in range(_WRITERS):
+        writer = new_writer(rng)
+        for task in ("email", "email", "email", "review"):
+            piece = piece_of(writer, rng, task)
+            yield f"{piece.request.text}\n{piece.text}"
 
 
 def train_on(texts: Iterable[str], path: Path, size: int) -> None:

@@ -7,9 +7,11 @@ own.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -20,124 +22,12 @@ from benchmarks.content.rules import (
     Part,
     Rule,
     Word,
-    listed,
     rule_of,
     values,
     words_of,
 )
 
-_YES = """
-yes
-gladly
-certainly
-definitely
-absolutely
-of course
-love|delighted|happy|glad|pleased|thrilled|honoured to come|join|be|help|do|bring|have
-love|delighted|happy|glad|pleased|thrilled|honoured to accept|make|meet|go|take|see
-count me|us in
-i|we will|can|shall come
-i|we will|can|shall be there
-i|we will|can|shall be with you
-i|we will|can|shall make it .|to|on|there|for
-i|we will|can|shall join
-i|we will|can|shall see you
-i|we will|can|shall do it|that
-i|we will .. come
-am|are in .
-am|are coming
-looking|look forward
-sound|sounds lovely|great|good|perfect|wonderful
-suit|suits me|us
-suit|suits fine|well
-works for me|us
-fine by|with me|us
-it is .
-"""
-_NO = """
-say no
-said no
-answer is no
-be no
-is a no
-is no .
-no ,
-no .
-no thank*
-no to
-no for
-no , i
-can not come
-can not be there
-can not make
-can not join
-can not do
-can not manage
-can not attend
-can not get there
-can not take
-can not help
-can not accept
-can not go
-can not meet
-not able to
-unable to
-will not come
-will not be
-will not make
-will not manage
-will not attend
-will not join
-will not do
-will not go
-not coming
-not come
-not be there
-not be coming
-not make it
-have|need to miss
-going to miss
-will .. miss
-must|shall|will|to decline
-am out .
-count me|us out
-afraid not
-pass on
-pass this
-"""
-_FIRM_NO = """
-say no
-no ,
-no to
-can not come
-can not make it
-can not be there
-will not come
-will not be there
-will not be able
-have to miss
-count me|us out
-"""
-_FIRM_YES = """
-yes ,
-yes and
-yes .
-yes to
-say yes
-count me|us in
-"""
-_CLEAR_YES = f"""{_FIRM_YES.strip()}
-love|delighted|happy|glad|pleased to come|join|accept
-i|we will|can|shall come
-i|we will|can|shall be there
-"""
-_FORMS = {
-    "yes": _YES,
-    "no": _NO,
-    "clear yes": _CLEAR_YES,
-    "firm yes": _FIRM_YES,
-    "firm no": _FIRM_NO,
-}
+_TABLE = tomllib.loads(Path(__file__).with_name("answers.toml").read_text("utf-8"))
 OPPOSITE = {"yes": "no", "no": "clear yes"}
 """What contradicts an answer that is not given."""
 FIRM_OPPOSITE = {"yes": "firm no", "no": "firm yes"}
@@ -147,7 +37,7 @@ FIRM_OPPOSITE = {"yes": "firm no", "no": "firm yes"}
 @cache
 def forms_of(answer: str) -> tuple[Part, ...]:
     """The forms of an answer, or of one of those that contradict it."""
-    lines = _FORMS[answer].strip().splitlines()
+    lines = _TABLE["answers"][answer].strip().splitlines()
     return tuple(rule_of(line).groups[0][0] for line in lines)
 
 
@@ -155,25 +45,7 @@ _GAP = 8
 """Words that `..` may stand for."""
 _BEFORE = 4
 """Words before what is denied in which the denial is looked for."""
-_COMMON = frozenset(
-    listed(
-        """
-    able about absolutely afraid after afternoon again alas all also and another any
-    are around ask asked asks attend back been before being believe best between bit
-    both but came can certainly changed come coming could course date day days decline
-    definitely each early evening few fine first for free from get glad gladly goes
-    going gone good got great had happy has have having her here him his hope hour how
-    instead into its join just know last late later let like look looking lot love
-    made make makes manage many may means meant meet might mine month more morning
-    most moved much must need new next nice night nor not now off old only onto other
-    our ours out over please said say says see shall she should since some soon sorry
-    still suppose sure take takes tell than thank thanks that the their them then
-    there these they think this those till time today told tomorrow tonight too took
-    unable under until very want was week weekend well went were what when where which
-    who why will with would year yes yesterday you your yours
-        """
-    )
-)
+_COMMON = frozenset(_TABLE["common"].split())
 """Words that say nothing of what a sentence is about."""
 
 

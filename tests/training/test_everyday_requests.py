@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from models.synthetic_writers.writers import common_writer, new_writer
 from training import everyday
-from training.everyday import Everyday, Facts
+from training.everyday import Everyday, Facts, Things
 from training.invented import _met
 
 TASKS = ("email", "review", "post", "note")
@@ -54,17 +54,13 @@ def test_yes_stays_yes_and_no_stays_no():
 
 @pytest.mark.parametrize("task", ["email", "post"])
 def test_every_request_has_an_answer_that_names_the_same(task):
+    named = everyday._named
     for kind in everyday.table()[task]:
         fits = kind.get("fits", [])
-        for ask in kind.get("ask", []):
-            alike = [
-                s
-                for s in kind.get("say", [])
-                if everyday._named(s) == everyday._named(ask)
-            ]
-            assert alike or any(one == ask for one, _ in fits), ask
-        for ask, say in fits:
-            assert everyday._named(ask) == everyday._named(say), ask
+        answered = {named(say) for say in kind.get("say", [])}
+        free = set(kind.get("ask", [])) - {ask for ask, _ in fits}
+        assert {named(ask) for ask in free} <= answered
+        assert all(named(ask) == named(say) for ask, say in fits)
 
 
 def test_one_thing_is_another_than_the_next_of_its_kind():
@@ -75,16 +71,10 @@ def test_one_thing_is_another_than_the_next_of_its_kind():
         assert facts.fill("{date}") == one
 
 
-@pytest.fixture
-def without_scenes(monkeypatch):
-    """All requests are put together from parts."""
-    monkeypatch.setattr(everyday, "_SCENE_SHARE", 0.0)
-
-
-@pytest.mark.usefixtures("without_scenes")
 @pytest.mark.parametrize("task", ["email", "review", "post"])
-def test_real_sentences_are_asked_for_in_short_and_said_whole(task):
+def test_real_sentences_are_asked_for_in_short_and_said_whole(task, monkeypatch):
     """The words that carry what they say stand in the request."""
+    monkeypatch.setattr(everyday, "_SCENE_SHARE", 0.0)
     told = "The kettle leaks.\nWe took it back on the 3rd."
     bank = {"told": [told], "reviewed": [told]}
     pieces = [written(seed, task, bank) for seed in range(60)]
@@ -111,25 +101,18 @@ def test_most_writers_have_no_pet_phrase_in_training():
 
 def test_words_that_are_swapped_are_the_same_in_request_and_text():
     """But for the writer's own, and the usual ones."""
-    found = {
-        (asks[0], says[0], tuple(named))
-        for asks, says, named in (
-            everyday.swapped(
-                ["the Walrus is hoovering on Tuesday, say the gnu"],
-                ["The walrus is hoovering on Tuesday."],
-                ["walrus"],
-                ["trillium"],
-                {"verb": "hoovering"},
-                Random(seed),
-            )
-            for seed in range(40)
-        )
-    }
+    asks = ["the Walrus is hoovering on Tuesday, say the gnu"]
+    says = ["The walrus is hoovering on Tuesday."]
+    things, found = Things(asks, says, ["walrus"]), set()
+    for seed in range(40):
+        known = {"verb": "hoovering"}
+        made = everyday.swapped(things, ["trillium"], known, Random(seed))
+        found.add((made.asks[0], made.says[0], made.named[0]))
     assert found == {
         (
             f"the {there.capitalize()} is hoovering on Tuesday, say the gnu",
             f"The {there} is hoovering on Tuesday.",
-            (there,),
+            there,
         )
         for there in ("walrus", "trillium")
     }

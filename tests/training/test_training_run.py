@@ -1,5 +1,6 @@
 """A training run: exact resume, its schedule, its end, and the whole way, tiny."""
 
+import csv
 import os
 import signal
 from dataclasses import replace
@@ -18,46 +19,27 @@ from decoding_core.errors import (  # noqa: E402
     ModelNotFoundError,
     StoppedError,
 )
-from training import losses, tokenizer  # noqa: E402
+from training import config, tokenizer  # noqa: E402
 from training.__main__ import MODELS, main  # noqa: E402
 from training.config import (  # noqa: E402
-    BEFORE,
-    PUBLIC,
-    SCALES,
     Export,
     Mixture,
     Recipe,
     Schedule,
     Shape,
-    data_folder,
     recipe,
 )
 from training.export import export  # noqa: E402
-from training.learning import fast_bfloat16, rate_at  # noqa: E402  # noqa: E402
+from training.learning import fast_bfloat16, rate_at  # noqa: E402
 from training.loops import AVOID  # noqa: E402
-from training.losses import (  # noqa: E402
-    Losses,
-    Step,
-)
+from training.losses import Losses, Step  # noqa: E402
 from training.run import Run, in_turn, train  # noqa: E402
 
 torch.set_num_threads(1)
 SHAPE = Shape(64, layers=1, width=32, heads=2, kv_heads=1, head_size=32, hidden=64)
-MIXTURE = Mixture(
-    rows=8,
-    row=16,
-    long_rows=2,
-    held_out=2,
-    shards=1,
-    synthetic=0.5,
-    private=0.5,
-    repeats=0.25,
-    seed=0,
-)
+MIXTURE = Mixture(8, 16, 2, 2, 1, synthetic=0.5, private=0.5, repeats=0.25, seed=0)
 SCHEDULE = Schedule(
-    batch=64,
-    micro=32,
-    tokens=64 * 12,
+    *(64, 32, 64 * 12),
     rate=0.01,
     warmup=128,
     floor=0.1,
@@ -83,6 +65,12 @@ def plan(tmp_path):
     return made
 
 
+def steps_of(plan):
+    """The lines of the file of losses, by the names of its columns."""
+    with plan.losses.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
 def learnt(run, steps):
     return [run.advance().loss for _ in range(steps)]
 
@@ -91,11 +79,15 @@ def longer(plan, **changes):
     return replace(plan, schedule=replace(plan.schedule, **changes))
 
 
-def test_a_resumed_run_goes_on_exactly(plan):
-    """Saved after nine of twelve steps and loaded again: the same bits."""
+def test_a_stopped_run_goes_on_exactly(plan):
+    """Stopped in its tenth of twelve steps, saved and loaded again: the same bits. The
+    stopped step never was."""
     expected = learnt(Run(plan), 12)
     first = Run(plan)
     found = learnt(first, 9)
+    first.stop.set()
+    with pytest.raises(StoppedError):
+        first.advance()
     first.save()
     second = Run(plan)
     assert "step 9" in second.origin
@@ -109,19 +101,6 @@ def test_micro_batches_change_only_the_rounding(plan):
     whole = learnt(Run(longer(plan, micro=64)), 3)
     parts = learnt(Run(longer(plan, micro=16)), 3)
     assert parts == pytest.approx(whole, abs=1e-3)
-
-
-def test_a_stopped_step_never_was(plan):
-    """The run is saved as it was before, and goes on as if nothing had happened."""
-    expected = learnt(Run(plan), 4)
-    run = Run(plan)
-    found = learnt(run, 2)
-    run.stop.set()
-    with pytest.raises(StoppedError):
-        run.advance()
-    run.save()
-    found += learnt(Run(plan), 2)
-    assert found == expected
 
 
 def test_a_teacher_draws_the_pupil_near(plan, tmp_path, monkeypatch):
@@ -151,26 +130,20 @@ def test_a_teacher_draws_the_pupil_near(plan, tmp_path, monkeypatch):
 def test_the_finished_teacher_that_is_here_teaches_where_none_was_trained(
     plan, tmp_path, monkeypatch
 ):
-    """One of the pair is made again, and the other is read from its file."""
+    """One of the pair is made again, and the other is read from its file; without one
+    a sentence asks for it."""
     teacher = replace(plan, name="generalist")
+    monkeypatch.setattr(config, "EMBEDDED", tmp_path / "embedded")
+    monkeypatch.setattr(config, "recipe", lambda *_: teacher)
+    with pytest.raises(ModelNotFoundError, match="--model generalist"):
+        Run(longer(plan, teacher="generalist"))
     weights = Run(longer(plan, seed=7)).network.state_dict()
     tokens = ["a", "b", "ab", *(f"<{number}>" for number in range(3, SHAPE.vocabulary))]
     tokenizer.save(tokens, [("a", "b")], plan.vocabulary)
     export(teacher, weights, tmp_path / "embedded" / "generalist.gguf")
-    monkeypatch.setattr("training.config.EMBEDDED", tmp_path / "embedded")
-    monkeypatch.setattr("training.config.recipe", lambda *_: teacher)
     taught = Run(longer(plan, teacher="generalist"))
     for name, weight in taught._teacher.state_dict().items():
         assert torch.allclose(weight, weights[name], atol=0.01)
-
-
-def test_a_teacher_that_is_not_trained_yet_is_asked_for(plan, tmp_path, monkeypatch):
-    teacher = replace(plan, name="generalist")
-    monkeypatch.setattr("training.config.recipe", lambda *_: teacher)
-    monkeypatch.setattr("training.config.EMBEDDED", tmp_path / "embedded")
-    taught = longer(plan, teacher="generalist")
-    with pytest.raises(ModelNotFoundError, match="--model generalist"):
-        Run(taught)
 
 
 def test_loops_are_unlearnt_in_the_last_part(plan):
@@ -206,10 +179,10 @@ def test_ctrl_c_saves_and_says_so(plan, monkeypatch):
 def test_training_ends_with_its_tokens(plan, capsys):
     """Every step leaves a line; held-out rows are looked at now and at the end."""
     train(plan)
-    steps = losses.read(plan.losses)
-    assert [step.step for step in steps] == list(range(1, 13))
-    assert steps[-1].tokens >= SCHEDULE.tokens
-    assert [step.step for step in steps if step.held_out] == [5, 10, 12]
+    steps = steps_of(plan)
+    assert [step["step"] for step in steps] == [str(n) for n in range(1, 13)]
+    assert int(steps[-1]["tokens"]) >= SCHEDULE.tokens
+    assert [s["step"] for s in steps if s["held_out"]] == ["5", "10", "12"]
     said = capsys.readouterr().out
     assert f"specialist  step 1, 64 of {SCHEDULE.tokens} tokens, loss " in said
 
@@ -248,15 +221,13 @@ def test_each_pass_reads_every_row_once():
     assert in_turn(rows, 7, 6, seed=1).flatten().tolist() == read[7:13]
 
 
-def test_losses_after_the_checkpoint_are_forgotten(tmp_path):
-    """A run that ended hard repeats its last steps; each is told once."""
-    path = tmp_path / "loss.csv"
-    steps = [Step(n, 64 * n, 1.0, 0.001, 4.0, 3.5 if n == 2 else None) for n in (1, 2)]
-    written = Losses(path, "it", 0, 192)
-    for step in (*steps, Step(3, 192, 1.0, 0.001, 4.0)):
-        written.add(step)
-    Losses(path, "it", 2, 192)
-    assert losses.read(path) == steps
+def test_losses_after_the_checkpoint_are_forgotten(plan):
+    """A run that ended hard repeats its last steps; each stands there once."""
+    written = Losses(plan.losses, "it", 0, 192)
+    for number in (1, 2, 3):
+        written.add(Step(number, 64 * number, 1.0, 0.001, 4.0, 3.5))
+    Losses(plan.losses, "it", 2, 192)
+    assert [step["step"] for step in steps_of(plan)] == ["1", "2"]
 
 
 @pytest.mark.parametrize(
@@ -270,30 +241,29 @@ def test_16_bits_only_where_the_machine_has_them(tmp_path, flags, fast):
     assert fast_bfloat16(torch.device("cpu"), tmp_path / "none") is False
 
 
-@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("scale", config.SCALES)
 def test_the_recipes_fit_each_other_and_the_quantisation(scale):
     """One vocabulary and width; rows of matrices in blocks of 32."""
     large, small = (recipe(name, scale) for name in MODELS)
     whole = scale == "full"
-    assert (large.parent, small.parent) == ((PUBLIC, BEFORE) if whole else ("", ""))
+    assert (large.parent, small.parent) == (
+        (config.PUBLIC, config.BEFORE) if whole else ("", "")
+    )
     assert small.shape.vocabulary == large.shape.vocabulary
     assert small.shape.width == large.shape.width
+    if whole:
+        assert small.schedule.teacher == large.name
+        assert small.mixture.plain_rows
+        assert small.mixture.drafted
     for plan in (large, small):
         assert plan.shape.width % 32 == plan.shape.hidden % 32 == 0
         assert plan.schedule.batch % plan.mixture.row == 0
 
 
-def test_the_small_model_learns_from_the_large_one():
-    large, small = (recipe(name) for name in MODELS)
-    assert small.schedule.teacher == large.name
-    assert small.mixture.plain_rows
-    assert small.mixture.drafted
-
-
 @pytest.mark.slow
 def test_the_whole_way(tmp_path):
     """Tokenizer, rows, training and export, from the real texts, in minutes."""
-    if not (data_folder() / "train").is_dir():
+    if not (config.data_folder() / "train").is_dir():
         pytest.skip("the training texts are not there")
     arguments = ["all", "--scale", "tiny", "--work", str(tmp_path)]
     result = CliRunner().invoke(main, arguments)
