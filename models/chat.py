@@ -93,11 +93,8 @@ class Rendered(NamedTuple):
 
 def render(template: ChatTemplate, messages: Sequence[Message]) -> list[Segment]:
     """Segments of the prompt that asks for the assistant's turn. No thoughts are asked
-    for: a block that the template opens for them is closed.
-
-    Raises:
-        ModelError: the template cannot be rendered, or loses a message.
-    """
+    for: a block that the template opens for them is closed. Raises ModelError if the
+    template cannot be rendered, or loses a message."""
     shapes, texts = _shaped(messages)
     conversations = _USUAL if shapes in _USUAL else (shapes,)
     answer = _rendered(template, conversations)

@@ -119,12 +119,8 @@ def locate(role: str) -> Path:
 
 def find(path: Path) -> Path:
     """`path`, if a model can lie there; or, for a hub's name such as `Qwen/Qwen3-0.6B`,
-    the folder where Hugging Face's libraries have put it.
-
-    Raises:
-        ModelNotFoundError: there is neither.
-        ModelError: it is neither a GGUF file nor a folder with a model.
-    """
+    the folder where Hugging Face's libraries have put it. Raises ModelNotFoundError if
+    there is neither, ModelError if it is no GGUF file and no folder with a model."""
     if not path.exists():
         folder = downloaded_folder(str(path))
         if folder is None:

@@ -25,11 +25,8 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 def state_folder() -> Path:
     """The folder of a writer's store, drafts, ledger and settings; made if absent, for
-    the user's eyes only.
-
-    Raises:
-        InvalidSettingsError: it cannot be made, or the writer has no name for a folder.
-    """
+    the user's eyes only. Raises InvalidSettingsError if it cannot be made, or the
+    writer's name cannot name a folder."""
     name, machine = os.environ.get(WRITER_VARIABLE, ""), machine_folder()
     if not name:
         return machine
@@ -48,11 +45,8 @@ def state_folder() -> Path:
 def machine_folder() -> Path:
     """The folder of what all writers share, such as pulled models; made if absent, for
     the user's eyes only. One that is open to others is closed, if it is the usual one
-    or empty: `SPECSTEER_HOME` may name a folder that holds other things.
-
-    Raises:
-        InvalidSettingsError: it cannot be made.
-    """
+    or empty: `SPECSTEER_HOME` may name a folder that holds other things. Raises
+    InvalidSettingsError if it cannot be made."""
     home = os.environ.get("SPECSTEER_HOME")
     folder = Path(home) if home else user_data_path("specsteer")
     try:

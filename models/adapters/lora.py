@@ -178,12 +178,8 @@ class LoraFile:
 
 
 def read_file(path: Path) -> LoraFile:
-    """Read and check the LoRA at `path`.
-
-    Raises:
-        ModelNotFoundError: there is no such file.
-        ModelError: it is damaged, or no plain LoRA.
-    """
+    """Read and check the LoRA at `path`; raises ModelNotFoundError if there is no such
+    file, ModelError if it is damaged, or no plain LoRA."""
     if not path.is_file():
         raise ModelNotFoundError(
             f"there is no adapter at {path}; 'specsteer lab adapter list' shows yours"

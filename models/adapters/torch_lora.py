@@ -1,7 +1,7 @@
 """A LoRA on a network of torch that others read without it, also from peft's folders.
 
 The network's weights stay as they are: what the LoRA adds is computed beside each of
-its matrices while `worn`, in that thread alone. So the specialist and the base share
+its matrices while `active`, in that thread alone. So the specialist and the base share
 one copy of the weights, and may read at the same time."""
 
 from __future__ import annotations
@@ -51,11 +51,8 @@ all with one rank and one strength."""
 
 
 def read_peft(folder: Path) -> Lora:
-    """The LoRA in a folder of peft's. The extra that brings torch must be there.
-
-    Raises:
-        ModelError: it is damaged, or more than a plain LoRA.
-    """
+    """The LoRA in a folder of peft's; raises ModelError if it is damaged, or more than
+    a plain LoRA."""
     from safetensors.torch import load_file
 
     try:
@@ -106,11 +103,8 @@ class TorchLora:
     """A LoRA beside the matrices of a network."""
 
     def __init__(self, network: Any, adapter: PersonalAdapter, name: str) -> None:
-        """Put an adapter beside the matrices of the network of that name.
-
-        Raises:
-            ModelError: the adapter is missing, damaged or made for another model.
-        """
+        """Put an adapter beside the matrices of the network of that name; raises
+        ModelError if it is missing, damaged or made for another model."""
         lora = _read(network, adapter, name)
         self._now = threading.local()
         self._hooks = []
@@ -127,13 +121,13 @@ class TorchLora:
             self._hooks.append(module.register_forward_hook(self._beside(a, b)))
 
     @contextmanager
-    def worn(self) -> Iterator[None]:
+    def active(self) -> Iterator[None]:
         """What this thread computes meanwhile is computed with the LoRA."""
-        self._now.worn = True
+        self._now.active = True
         try:
             yield
         finally:
-            self._now.worn = False
+            self._now.active = False
 
     def take_off(self) -> None:
         """Leave the network as it was."""
@@ -145,7 +139,7 @@ class TorchLora:
         """A hook that adds what A (rank, in) and B (out, rank) make of the input."""
 
         def added(_module: Any, given: tuple[Any, ...], result: Any) -> Any:
-            if not getattr(self._now, "worn", False):
+            if not getattr(self._now, "active", False):
                 return result
             return result + (given[0] @ a.T) @ b.T
 

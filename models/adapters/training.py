@@ -126,12 +126,8 @@ class AdapterTraining:
         return self.step >= self.steps
 
     def advance(self) -> float:
-        """Take one step; returns its loss, in nats a token.
-
-        Raises:
-            StoppedError: the person stopped; the training is as before the step.
-            ModelError: the loss is not finite; nothing was learnt from it.
-        """
+        """Take one step; returns its loss, in nats a token. Nothing was learnt if it
+        raises StoppedError, or ModelError for a loss that is not finite."""
         began = time.monotonic()
         batch = self._batch()
         count = sum(len(text) for _, text in batch)

@@ -339,13 +339,7 @@ class LlamaModel(Model):
         stop: threading.Event | None = None,
         progress: Callable[[float], None] | None = None,
     ) -> None:
-        """Load the model at `path`; another thread may set `stop` to give it up.
-        `progress` is called with the share that is loaded.
-
-        Raises:
-            ModelError: the file is missing, damaged or no model that llama.cpp runs.
-            StoppedError: `stop` was set.
-        """
+        """Load the model at `path`; as `running.loading.load_model`."""
         self.settings = settings or EngineSettings()
         stop = stop or threading.Event()
         header = read_layout(find(path)).values
@@ -413,13 +407,9 @@ class LlamaReranker:
     """
 
     def __init__(self, path: Path, settings: EngineSettings | None = None) -> None:
-        """Load the reranker at `path`.
-
-        Raises:
-            ModelError: it is missing, damaged or no reranker: with another model
-                llama.cpp gives meaningless numbers, or ends the process.
-            EngineError: the memory cannot be had.
-        """
+        """Load the reranker at `path`; raises EngineError if there is no memory, and
+        ModelError if it is missing, damaged or no reranker: with another model
+        llama.cpp gives meaningless numbers, or ends the process."""
         header = read_layout(find(path)).values
         kind = header.get("general.architecture")
         if header.get(f"{kind}.pooling_type") != _RANK:

@@ -217,8 +217,8 @@ class TransformersSlots(TextSlots):
         if self._device == "cpu":
             torch.set_num_threads(self._threads[length > 1])
         self._cache.spans, self._cache.stoppable = spans, length > _STOPPABLE
-        worn = nullcontext() if self._lora is None else self._lora.worn()
-        with torch.inference_mode(), worn:
+        adapted = nullcontext() if self._lora is None else self._lora.active()
+        with torch.inference_mode(), adapted:
             answer = self._weights(
                 input_ids=tokens.to(self._device),
                 position_ids=places,

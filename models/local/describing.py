@@ -91,12 +91,9 @@ class ModelDescription:
 
 
 def describe(path: Path) -> ModelDescription:
-    """Read the facts about the GGUF file or the folder at `path`.
-
-    Raises:
-        ModelNotFoundError: nothing is there.
-        ModelError: it is damaged, a part is missing, or it is no language model.
-    """
+    """Read the facts about the GGUF file or the folder at `path`; raises
+    ModelNotFoundError if nothing is there, ModelError if it is damaged, a part is
+    missing, or it is no language model."""
     try:
         if path.is_dir():
             return _describe_folder(path)

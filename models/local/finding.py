@@ -129,11 +129,7 @@ def sha256_of(
 
 def remove_pulled(path: Path) -> int:
     """Remove a pulled model, all its parts and what a broken pull of it left; returns
-    how many bytes that were.
-
-    Raises:
-        ModelError: it was not pulled by this program, so it is not ours to remove.
-    """
+    how many bytes that were. Raises ModelError if another program put it there."""
     path = path.resolve()  # nothing above the folder, whatever the path says
     folder = _repository_folder(path)
     if folder is None:
@@ -204,11 +200,8 @@ def found_models() -> list[FoundModel]:
 def resolve(name: str, role: str = "") -> Path:
     """The path of a model by a name that commands take: one of the catalogue, one that
     `found_models` gives, a path, or that of a downloaded repository. `embedded` is the
-    one of its role that comes with this program.
-
-    Raises:
-        ModelNotFoundError: there is none; the sentence names similar ones.
-    """
+    one of its role that comes with this program. Raises ModelNotFoundError, with
+    similar names, if there is none."""
     for card in cards():
         if name == card.name or (name == "embedded" and role == card.role):
             return card.path

@@ -213,12 +213,8 @@ class TextSlots(ABC):
 
     def evaluate(self, readings: Sequence[Reading]) -> list[Floats]:
         """Read on in several slots, in as few passes as the engine can; returns logits
-        (rows, V) of each reading, as float32.
-
-        Raises:
-            ContextFullError: one does not fit; nothing was read.
-            StoppedError: `stop` was set; nothing was read.
-        """
+        (rows, V) of each reading, as float32. Nothing was read if it raises
+        ContextFullError, as one does not fit, or StoppedError, as `stop` was set."""
         with self._reading(readings):
             size = self.vocabulary_size
             logits = [np.empty((one.rows, size), np.float32) for one in readings]

@@ -47,14 +47,13 @@ def load_model(
     stop: threading.Event | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Model:
-    """Load the model at `path`, a file or a folder; another thread may set `stop` to
-    give it up. `progress` is called with the share that is loaded, if the engine
-    reports it.
+    """Load the model at `path`, a file or a folder. `progress` is called with the share
+    that is loaded, if the engine reports it.
 
     Raises:
         ModelError: it is missing, damaged, or no model that the engine runs.
         InvalidSettingsError: there is no such engine.
-        StoppedError: `stop` was set.
+        StoppedError: another thread set `stop`.
     """
     settings = settings or EngineSettings()
     path = find(path)

@@ -240,11 +240,8 @@ def fit_threads(context: TextSlots, tokens: int, most: int | None = None) -> int
     """Set the threads of an empty context to the best number for passes of N tokens,
     measured if it is unknown; returns that number. `most` leaves cores to another model
     that runs beside single tokens; a prompt is read with all, as no block can be
-    verified before. A number in the settings stays.
-
-    Raises:
-        InvalidSettingsError: `SPECSTEER_THREADS` is no number of threads.
-    """
+    verified before. A number in the settings stays. Raises InvalidSettingsError if
+    `SPECSTEER_THREADS` is no number of threads."""
     if context.model.settings.threads is not None:
         return context.model.settings.threads
     if (wished := threads_wished()) is not None:
