@@ -25,6 +25,26 @@ def steered(small, large, base, strength):
     return weights / weights.sum()
 
 
+def clipped(small, large, base, threshold):
+    """What rejection emits: S * min(L/B, threshold), normalised."""
+    weights = np.exp(small) * np.minimum(np.exp(large - base), threshold)
+    return weights / weights.sum()
+
+
+def mixture(small, large, base, threshold, target):
+    """What stochastic steering emits: drafts that stay, else tokens of `target`."""
+    kept = np.exp(small) * np.minimum(1, np.exp(large - base) / threshold)
+    return kept + (1 - kept.sum()) * target
+
+
+def contrasted(small, base, strength, share):
+    """S * (S/B)^strength on the plausible tokens, without logarithms."""
+    probs = np.exp(small)
+    weights = probs * (probs / np.exp(base)) ** strength
+    weights[probs < share * probs.max() * (1 - TIED)] = 0.0
+    return weights / weights.sum()
+
+
 def cut(probs, ids):
     """Probabilities (V,) restricted to some tokens."""
     kept = np.zeros_like(probs)

@@ -19,6 +19,7 @@ from decoding_core.residual import truncation_bound
 from decoding_core.sampling import TIED, log_softmax
 from decoding_core.settings import MethodSettings
 from tests.exact import (
+    contrasted,
     cut,
     emitted_by_device,
     emitted_by_server,
@@ -234,14 +235,6 @@ def test_baselines(small, large, base):
         specialist.Specialist().target(small, row_of(large, base))
     with pytest.raises(DecodingError, match="verifies nothing in the lossless"):
         lossless.Lossless().acceptance(large, base, 0.5)
-
-
-def contrasted(small, base, strength, share):
-    """S * (S/B)^strength on the plausible tokens, without logarithms."""
-    probs = np.exp(small)
-    weights = probs * (probs / np.exp(base)) ** strength
-    weights[probs < share * probs.max() * (1 - TIED)] = 0.0
-    return weights / weights.sum()
 
 
 EIGHT_TIED = [log_softmax(np.log([larger] + [1.0] * 8)) for larger in (22.0, 62.0)]

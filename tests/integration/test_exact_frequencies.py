@@ -7,7 +7,7 @@ import pytest
 from decoding_core.sampling import log_softmax
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier
-from tests.exact import cut, farthest
+from tests.exact import clipped, cut, farthest, steered
 from tests.integration.test_shared_noise import prompts
 from tests.writing import Writing
 
@@ -65,42 +65,40 @@ def three(specialist, contexts):
 
 
 def opinions(three, text):
+    """Of specialist, generalist and base."""
     small, base, large = (
         log_softmax(engine.logits(text).astype(float), TEMPERATURE) for engine in three
     )
-    return small, base, large
+    return small, large, base
 
 
-def steered(three, text, strength=STRENGTH):
-    small, base, large = opinions(three, text)
-    target = np.exp(log_softmax(large + strength * (small - base)))
-    return cut(target, np.argpartition(large, -CANDIDATES)[-CANDIDATES:])
+def chosen(large):
+    return np.argpartition(large, -CANDIDATES)[-CANDIDATES:]
 
 
-def mixture(three, text):
+def lossless(*three):
+    return cut(steered(*three, STRENGTH), chosen(three[1]))
+
+
+def steering(small, large, base):
     """The page's mixture with few candidates: a refused token joins them, so T is cut
     to one set for each."""
-    small, base, large = opinions(three, text)
-    chosen = np.argpartition(large, -CANDIDATES)[-CANDIDATES:]
     kept = np.exp(small) * np.minimum(1, np.exp(large - base) / THRESHOLD)
-    refused = np.exp(small) - kept
-    weights = np.exp(large + STRENGTH * (small - base))
+    weights, ids = np.exp(large + STRENGTH * (small - base)), chosen(large)
     joining = weights.copy()
-    joining[chosen] = 0.0
-    shares = refused / (weights[chosen].sum() + joining)
+    joining[ids] = 0.0
+    shares = (np.exp(small) - kept) / (weights[ids].sum() + joining)
     out = kept + shares * joining
-    out[chosen] += shares.sum() * weights[chosen]
+    out[ids] += shares.sum() * weights[ids]
     return out
 
 
-def clipped(three, text):
-    small, base, large = opinions(three, text)
-    weights = np.exp(small) * np.minimum(np.exp(large - base), THRESHOLD)
-    return weights / weights.sum()
-
-
-def generalist(three, text):
-    return steered(three, text, strength=0.0)
+TARGETS = {
+    "lossless": lossless,
+    "steering": steering,
+    "rejection": lambda *three: clipped(*three, THRESHOLD),
+    "speculative": lambda *three: cut(np.exp(three[1]), chosen(three[1])),
+}
 
 
 def texts(three, method, specialist):
@@ -137,19 +135,18 @@ def cell_of(pair, firsts, seconds):
 
 
 @pytest.mark.parametrize(
-    ("method", "target"),
+    "method",
     [
-        ("lossless", steered),
-        pytest.param("steering", mixture, marks=pytest.mark.slow),
-        pytest.param("rejection", clipped, marks=pytest.mark.slow),
-        pytest.param("speculative", generalist, marks=pytest.mark.slow),
+        pytest.param(one, marks=[pytest.mark.slow] if one != "lossless" else [])
+        for one in TARGETS
     ],
 )
-def test_two_tokens_follow_their_distribution(method, target, three, specialist):
+def test_two_tokens_follow_their_distribution(method, three, specialist):
     """Frequencies of six cells of 600 seeds; `farthest` is Weissman's bound."""
-    first = target(three, ())
+    target = TARGETS[method]
+    first = target(*opinions(three, ()))
     firsts = np.argsort(-first)[:3].tolist()
-    second = target(three, (firsts[0],))
+    second = target(*opinions(three, (firsts[0],)))
     seconds = np.argsort(-second)[:2].tolist()
     likely = first[firsts]
     both = likely[0] * second[seconds]

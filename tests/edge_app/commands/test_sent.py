@@ -9,16 +9,14 @@ from datetime import date, datetime
 
 import pytest
 
-from decoding_core.messages import DraftBlock, OpenSession, digest
 from decoding_core.settings import MethodSettings
-from decoding_core.verifier import role_of
-from decoding_core.wire_json import open_to_json
 from edge_app.config.settings import ledger_path
 from edge_app.decoding.events import Received, Sent
 from edge_app.privacy.ledger import Ledger, SpentToday, read_ledger, spent_path
 from models.files import locate
 from models.running.loading import load_model
 from models.running.settings import EngineSettings
+from tests.edge_app.privacy import messages
 
 
 def entry(what="open", size=10, payload=b"\x00\x01", token_ids=(5, 6)):
@@ -133,16 +131,12 @@ def quoted(model):
     """A text that quotes the first letter in two blocks, and another that does not."""
 
     def opening(request, vocabulary=model.vocabulary_id):
-        ids = tuple(model.vocabulary.tokenize(request))
-        said = OpenSession(ids, (), vocabulary, TERMS)
-        body = json.dumps(open_to_json(said)).encode().ljust(4096)
-        return Sent(1.0, "http://a:1", "open", 5000, (), body)
+        ids = model.vocabulary.tokenize(request)
+        return messages.opening(TERMS, ids, (), vocabulary)
 
     def block(position, words):
-        ids = tuple(model.vocabulary.tokenize(words))
-        made = DraftBlock(0, position, position, digest(()), (), ids)
-        frame = role_of(TERMS).frames.encode_block(made)
-        return len(ids), Sent(2.0, "http://a:1", "block", 172, ids, frame)
+        ids = model.vocabulary.tokenize(words)
+        return len(ids), messages.block(TERMS, position, ids, round_=position)
 
     length, first = block(0, "Hullo Ben, the pier photos")
     events = [

@@ -14,7 +14,14 @@ from edge_app.decoding.loop import MOST_REFUSALS
 from edge_app.decoding.on_device import verifier_of
 from edge_app.privacy.budget import CountingVerifier
 from tests.edge_app.decoding.test_loop import reference
-from tests.exact import check_frequencies, cut
+from tests.exact import (
+    check_frequencies,
+    clipped,
+    contrasted,
+    cut,
+    mixture,
+    steered,
+)
 from tests.fakes import HashEngine, seeds
 from tests.writing import END, PRIVATE, PUBLIC, Writing
 
@@ -52,67 +59,42 @@ def opinions(after=()):
     ]
 
 
-def steered(after=(), strength=1.0):
-    small, large, base = opinions(after)
-    return np.exp(log_softmax(large + strength * (small - base)))
-
-
-def mixture(after=(), threshold=0.7):
-    small, large, base = opinions(after)
-    keep = np.minimum(1, np.exp(large - base) / threshold)
-    kept = np.exp(small) * keep
-    return kept + (1 - kept.sum()) * steered(after)
-
-
-def clipped(after=(), threshold=0.7):
-    small, large, base = opinions(after)
-    weights = np.exp(small) * np.minimum(np.exp(large - base), threshold)
-    return weights / weights.sum()
-
-
-def cut_steered(after=(), strength=2.0):
-    return cut(steered(after, strength), np.argsort(-opinions(after)[1])[:6])
-
-
-def nucleus_of(target):
-    def probs(after=()):
-        order = np.argsort(-target(after))
-        mass = np.cumsum(target(after)[order])
-        return cut(target(after), order[: np.searchsorted(mass, 0.8) + 1])
-
-    return probs
-
-
-def contrasted(after=(), strength=1.5, share=0.1):
-    small, _, base = opinions(after)
-    weights = np.exp(small + strength * (small - base))
-    weights[np.exp(small) < share * np.exp(small).max()] = 0.0
-    return weights / weights.sum()
-
-
-def uncut(after=()):
-    return contrasted(after, share=0.0)
-
-
-def generalist(after=()):
-    return np.exp(opinions(after)[1])
+def nucleus(probs):
+    order = np.argsort(-probs)
+    return cut(probs, order[: np.searchsorted(np.cumsum(probs[order]), 0.8) + 1])
 
 
 EMITTED = [
-    ({"method": "steering", "threshold": 0.7}, mixture),
-    ({"method": "lossless"}, steered),
-    ({"method": "lossless", "strength": 2.0, "candidates": 6}, cut_steered),
-    ({"method": "lossless", "top_p": 0.8}, nucleus_of(steered)),
-    ({"method": "coupled", "top_p": 0.8}, nucleus_of(steered)),
-    ({"method": "rejection", "threshold": 0.7}, clipped),
-    ({"method": "speculative"}, generalist),
-    ({"method": "generalist"}, generalist),
-    ({"method": "costeer"}, lambda after=(): steered(after, 1.783257)),
-    ({"method": "lightcosteer"}, lambda after=(): steered(after, 0.476190)),
-    ({"method": "contrast", "strength": 1.5}, contrasted),
-    ({"method": "contrast", "strength": 1.5, "plausibility": 0.0}, uncut),
-    ({"method": "specialist"}, lambda after=(): np.exp(opinions(after)[0])),
+    (
+        {"method": "steering", "threshold": 0.7},
+        lambda *three: mixture(*three, 0.7, steered(*three, 1.0)),
+    ),
+    ({"method": "lossless"}, lambda *three: steered(*three, 1.0)),
+    (
+        {"method": "lossless", "strength": 2.0, "candidates": 6},
+        lambda *three: cut(steered(*three, 2.0), np.argsort(-three[1])[:6]),
+    ),
+    (
+        {"method": "lossless", "top_p": 0.8},
+        lambda *three: nucleus(steered(*three, 1.0)),
+    ),
+    ({"method": "coupled", "top_p": 0.8}, lambda *three: nucleus(steered(*three, 1.0))),
+    ({"method": "rejection", "threshold": 0.7}, lambda *three: clipped(*three, 0.7)),
+    ({"method": "speculative"}, lambda _, large, base: np.exp(large)),
+    ({"method": "generalist"}, lambda _, large, base: np.exp(large)),
+    ({"method": "costeer"}, lambda *three: steered(*three, 1.783257)),
+    ({"method": "lightcosteer"}, lambda *three: steered(*three, 0.476190)),
+    (
+        {"method": "contrast", "strength": 1.5},
+        lambda small, _, base: contrasted(small, base, 1.5, 0.1),
+    ),
+    (
+        {"method": "contrast", "strength": 1.5, "plausibility": 0.0},
+        lambda small, _, base: contrasted(small, base, 1.5, 0.0),
+    ),
+    ({"method": "specialist"}, lambda small, *_: np.exp(small)),
 ]
+"""What each method, with these settings, emits of the opinions of the three models."""
 
 NAMES = [" ".join(map(str, changes.values())) for changes, _ in EMITTED]
 REPEATING = (
@@ -136,7 +118,7 @@ def test_the_first_two_tokens_follow_their_distribution(changes, target):
     the first is the likeliest one. It comes from the same draft or from another block,
     in turns or drafted while the first was out."""
     firsts, seconds = [], []
-    first = target()
+    first = target(*opinions())
     likeliest = int(first.argmax())
     for seed in range(SEEDS):
         settings = MethodSettings(
@@ -151,7 +133,7 @@ def test_the_first_two_tokens_follow_their_distribution(changes, target):
         if ids[0] == likeliest:
             seconds.append(ids[1])
     check_frequencies(firsts, first)
-    check_frequencies(seconds, target((likeliest,)))
+    check_frequencies(seconds, target(*opinions((likeliest,))))
     assert likeliest != END
 
 
@@ -378,14 +360,10 @@ def test_one_token_is_emitted_exactly(method):
         method=method, temperature=1.0, draft_length=1, threshold=0.7, candidates=4
     )
     emitted = emission(settings, models)
-    small, large, base = models
-    steered_exactly = np.exp(log_softmax(large + small - base))
-    keep = np.minimum(1, np.exp(large - base) / 0.7)
-    kept = np.exp(small) * keep
     expected = {
-        "steering": kept + (1 - kept.sum()) * steered_exactly,
-        "lossless": steered_exactly,
-        "speculative": np.exp(large),
+        "steering": mixture(*models, 0.7, steered(*models, 1.0)),
+        "lossless": steered(*models, 1.0),
+        "speculative": np.exp(models[1]),
     }[method]
     np.testing.assert_allclose(emitted, expected, atol=1e-3)
 

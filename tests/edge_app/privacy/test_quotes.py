@@ -1,17 +1,13 @@
 """What a text is said to have in common with the letters that were read for it."""
 
-import json
-
 import pytest
 
-from decoding_core.messages import DraftBlock, OpenSession, digest
 from decoding_core.settings import MethodSettings
-from decoding_core.verifier import role_of
-from decoding_core.wire_json import open_to_json
-from edge_app.decoding.events import Quoted, Sent
+from edge_app.decoding.events import Quoted
 from edge_app.privacy.guard.history import index_of
 from edge_app.privacy.reading import QuoteReader, Quotes, body_of
 from models.prompts import Request
+from tests.edge_app.privacy import messages
 
 TERMS = MethodSettings().terms()
 REQUEST = Request("Tell Ona that the boat is mended.", "email", "Ona")
@@ -22,28 +18,21 @@ LETTER = (
 )
 
 
-class Words:
+def ids(text):
     """Text as tokens of a letter each."""
+    return tuple(map(ord, text))
 
-    @staticmethod
-    def ids(text):
-        return tuple(map(ord, text))
 
-    @staticmethod
-    def text(ids):
-        return "".join(map(chr, ids))
+def words(token_ids):
+    return "".join(map(chr, token_ids))
 
 
 def opening(text=""):
-    said = OpenSession(Words.ids("Write an email."), Words.ids(text), "v", TERMS)
-    payload = json.dumps(open_to_json(said)).encode()
-    return Sent(1.0, "u", "open", 9, Words.ids(text), payload)
+    return messages.opening(TERMS, ids("Write an email."), ids(text))
 
 
 def block(position, text):
-    frames, drafted = role_of(TERMS).frames, Words.ids(text)
-    said = DraftBlock(0, 0, position, digest(()), (), drafted)
-    return Sent(1.0, "u", "block", 9, drafted, frames.encode_block(said))
+    return messages.block(TERMS, position, ids(text))
 
 
 def quoted(*sent, letters=(LETTER,), request=REQUEST, reader=None):
@@ -51,7 +40,7 @@ def quoted(*sent, letters=(LETTER,), request=REQUEST, reader=None):
     told = []
     index = index_of(letters, f"{request.recipient}\n{request.text}", own=letters)
     quotes = Quotes(index, request, letters)
-    hear = (reader or QuoteReader()).beside(quotes, Words.text, told.append)
+    hear = (reader or QuoteReader()).beside(quotes, words, told.append)
     for event in sent:
         hear(event)
     return [event for event in told if isinstance(event, Quoted)]
@@ -119,10 +108,7 @@ def test_a_text_counts_its_own_messages_alone():
 
 def test_what_a_prompt_gives_away_is_seen():
     """Of a method that has the server read the history."""
-    said = OpenSession(Words.ids(LETTER), (), "v", TERMS)
-    payload = json.dumps(open_to_json(said)).encode()
-    (only,) = quoted(Sent(1.0, "u", "open", 9, (), payload))
-
+    (only,) = quoted(messages.opening(TERMS, ids(LETTER)))
     assert "marguerite quillfeather" in " ".join(only.facts).casefold()
 
 
