@@ -7,8 +7,6 @@ import zipfile
 import pytest
 
 from personal_store import SourceError
-from personal_store.importers.tables import Columns
-from personal_store.records import Skipped
 
 
 def texts(store):
@@ -38,12 +36,6 @@ def test_marks_of_reddit_are_nobodys_words(store, take):
 
     assert texts(store) == [*kept.values()]
     assert report.reasons == {"deleted": len(gone)}
-
-
-def test_marks_of_removed_texts_are_known_in_any_table():
-    item = Columns("body").document({"body": "[ Removed by Reddit ]"}, 1)
-
-    assert isinstance(item, Skipped)
 
 
 @pytest.mark.parametrize(

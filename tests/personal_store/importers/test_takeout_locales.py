@@ -127,13 +127,6 @@ def test_a_takeout_of_every_language_is_read(tmp_path, language):
     assert own(tmp_path, export(tmp_path, language).parent) == EXPECTED
 
 
-@pytest.mark.parametrize("place", ["zip", "zip in a zip", "nested folder"])
-def test_wherever_it_lies(tmp_path, pack, place):
-    takeout = export(tmp_path / "out", "ko")
-
-    assert own(tmp_path, pack(takeout.parent, place, tmp_path / "mine")) == EXPECTED
-
-
 def test_a_reply_says_whom_it_answers(tmp_path):
     takeout = export(tmp_path, "de")
     with Store.open(tmp_path / "store.db") as store:

@@ -47,6 +47,11 @@ def test_who_was_filed_under_sent_by_mistake_is_named_and_not_taken():
     assert BEN in owner.sentences()[1]
 
 
+def between(*pairs):
+    """Unlabelled mails from the first of each pair to the second."""
+    return [message(sender=f"{a}@x.org", to=f"{b}@x.org") for a, b in pairs]
+
+
 DELIVERED = [message(sender=BEN, to=ME, headers=f"Delivered-To: {ME}")] * 9
 
 
@@ -58,8 +63,22 @@ DELIVERED = [message(sender=BEN, to=ME, headers=f"Delivered-To: {ME}")] * 9
         ([sent(ME, to=BEN), sent(BEN, to=ME)], ()),
         (DELIVERED, ()),
         ([*DELIVERED, message(sender=ME, to=BEN)], (ME,)),
+        (between("ab", "ac"), ("a@x.org",)),
+        (between("ab", "ca", "da", "ad"), ("a@x.org",)),
+        (between("ap", "aq", "br", "cs"), ()),
+        ([sent(ME, label="Gesendet,Wichtig"), sent(BEN, to=ME, label="")], (ME,)),
     ],
-    ids=["writes most", "spam", "each other", "delivered", "delivered and mine"],
+    ids=[
+        "writes most",
+        "spam",
+        "each other",
+        "delivered",
+        "delivered and mine",
+        "only sender",
+        "always there",
+        "unclear",
+        "german label",
+    ],
 )
 def test_who_owns_a_mailbox(mails, owner):
     assert people(*mails).owner().addresses == owner
