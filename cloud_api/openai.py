@@ -11,10 +11,10 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from pydantic import BaseModel
 from starlette.responses import JSONResponse, Response
 
@@ -36,7 +36,7 @@ from decoding_core.errors import (
 )
 from decoding_core.messages import Verdict
 from decoding_core.protocols import Rows
-from decoding_core.sampling import ArrayRows, Draw, Floats, Ids, Noise, Use
+from decoding_core.sampling import ArrayRows, Draw, Noise, Use
 from models.openai import (
     ChatBody,
     ChatMessage,
@@ -211,11 +211,15 @@ class GeneralistTexts:
 
         def verify(rows: Rows, base: Rows | None) -> Verdict:
             del base
-            ids, row = _last_row(rows, text.candidates)
+            given = ArrayRows(rows) if isinstance(rows, np.ndarray) else rows
+            last, ids = len(given) - 1, np.arange(given.vocabulary_size, dtype=np.int32)
+            if text.candidates is not None:
+                likeliest = given.likeliest_ids(last, text.candidates, 0.0)
+                ids = likeliest.astype(np.int32)
+            row = given.at([last], ids)
             if not np.isfinite(np.max(row)):
                 raise EngineError("the model gives no numbers")
-            place = text.draw.from_logits(row, Use.DRAFT, text.count)
-            drawn.append(place if ids is None else int(ids[place]))
+            drawn.append(int(ids[text.draw.from_logits(row, Use.DRAFT, text.count)]))
             return Verdict(0, text.count, 0, ())
 
         wanted = Round(
@@ -320,21 +324,6 @@ def _completion_ids(text: str, model: Model) -> list[int]:
     return ids
 
 
-def _last_row(rows: Rows, candidates: int | None) -> tuple[Ids | None, Floats]:
-    """The last row of logits (V,), whole, and None; or the ids (K,) of its likeliest
-    `candidates` tokens, and their logits (K,)."""
-    last = len(rows) - 1
-    if candidates is not None and not isinstance(rows, np.ndarray):
-        ids = rows.likeliest_ids(last, candidates, 0.0).astype(np.int32)
-        return ids, rows.at([last], ids)
-    if isinstance(rows, ArrayRows):
-        rows = rows.logits
-    if isinstance(rows, np.ndarray):
-        return None, rows[-1]
-    every = np.arange(rows.vocabulary_size, dtype=np.int32)
-    return None, rows.at([last], every)
-
-
 _STARTED = int(time.time())
 _ERROR: dict[str, Any] = {
     "message": {"type": "string"},
@@ -374,25 +363,16 @@ def _described(kind: type[BaseModel]) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": content}}
 
 
-# Not `async` it would take a thread of a pool, in every request.
-async def _texts(request: Request) -> GeneralistTexts:
-    texts: GeneralistTexts = request.app.state.texts
-    return texts
-
-
-Texts = Annotated[GeneralistTexts, Depends(_texts)]
-
-
 @router.get("/models")
-async def models(texts: Texts) -> dict[str, Any]:
+async def models(request: Request) -> dict[str, Any]:
     """The models that a request may name."""
-    return model_list(texts.names, _STARTED)
+    return model_list(request.app.state.texts.names, _STARTED)
 
 
 @router.get("/models/{name}")
-async def model(name: str, texts: Texts) -> dict[str, Any]:
+async def model(name: str, request: Request) -> dict[str, Any]:
     """One of them."""
-    if name not in texts.names:
+    if name not in request.app.state.texts.names:
         raise UnknownModelError("there is no such model here")
     return described_model(name, _STARTED)
 
