@@ -129,12 +129,8 @@ class Tls:
         return found
 
     def renewed(self) -> Tls:
-        """The same with what the files hold now, which is shown to whoever connects
-        from now on; the connections that there are stay.
-
-        Raises:
-            ServerError: they hold no certificate and key; the ones before are shown.
-        """
+        """The same with what the files hold now, which new connections are shown;
+        raises ServerError if they hold no certificate and key, and changes nothing."""
         assert self.files is not None
         found = given_certificate(*self.files)
         self.context.load_cert_chain(*self.files, password="")

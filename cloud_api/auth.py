@@ -80,9 +80,8 @@ _CHECK_DIGITS = 6
 
 
 def make_token() -> str:
-    """A new token: a prefix, by which secret scanners find it, 256 random bits, and
-    their checksum, by which a secret scanner knows a token from other words.
-    All but the prefix is base 62, so that a double click selects the whole."""
+    """A new token: a prefix and a checksum, by which secret scanners know it, around
+    256 random bits, all in base 62, so that a double click selects the whole."""
     random = "".join(secrets.choice(_DIGITS) for _ in range(_RANDOM_DIGITS))
     return PREFIX + random + _checksum(random)
 
@@ -103,11 +102,8 @@ def _checksum(random: str) -> str:
 
 
 def check_token(token: str) -> str:
-    """`token`, if a header can carry it.
-
-    Raises:
-        InvalidSettingsError: it is empty or holds other than printable ASCII.
-    """
+    """`token`, if a header can carry it; raises InvalidSettingsError if it is empty or
+    holds other than printable ASCII."""
     if not token or not all("!" <= letter <= "~" for letter in token):
         raise InvalidSettingsError(
             "the token must be printable ASCII without spaces, and not empty"

@@ -45,11 +45,8 @@ SCHEMA = 2
 
 def open_database(folder: Path) -> sqlite3.Connection:
     """A connection to the file in `folder`, which is created if it is absent; any
-    thread may use it, one at a time.
-
-    Raises:
-        PeopleError: it cannot be opened, is damaged, or has another schema.
-    """
+    thread may use it, one at a time. Raises PeopleError if it cannot be opened, is
+    damaged, or has another schema."""
     path = folder / FILE_NAME
     # SQLite gives the files beside it the rights of this one. One that is there is not
     # opened but by SQLite: closing any handle of it drops the locks of this process.
@@ -81,15 +78,9 @@ def connect(path: Path) -> sqlite3.Connection:
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     """All or nothing; waits for others that write at its start, not in its middle."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with connection:
+        connection.execute("BEGIN IMMEDIATE")
         yield
-        connection.execute("COMMIT")
-    except BaseException:
-        # A full disk has ended it already.
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
 
 
 @contextmanager

@@ -101,12 +101,8 @@ def offer(
 def begin(people: People, number: int, message: bytes, fingerprint: str) -> Reply:
     """Answer a device that begins SPAKE2 over the code of this number; `fingerprint` is
     that of the certificate that this server shows, empty if the request came in the
-    clear.
-
-    Raises:
-        PairingRefusedError: the code is not good, or the message is invalid.
-        PeopleError: the file cannot be used.
-    """
+    clear. Raises PairingRefusedError if the code is not good or the message invalid,
+    and PeopleError if the file cannot be used."""
     # Pure Python, with tables that take a moment to load: for those who pair alone.
     import spake2
 
@@ -144,11 +140,8 @@ def begin(people: People, number: int, message: bytes, fingerprint: str) -> Repl
 
 def finish(people: People, exchange: str, proof: bytes) -> Paired:
     """Let the device in that has proved itself; its code is good no more, and neither
-    is the token of a device that had its name.
-
-    Raises:
-        PairingRefusedError: the proof is wrong, or the code not good any more.
-        PeopleError: the file cannot be used.
+    is the token of a device that had its name. Raises PairingRefusedError if the proof
+    is wrong or the code not good any more, and PeopleError if the file cannot be used.
     """
     token = make_token()
     with people.writing() as connection:

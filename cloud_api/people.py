@@ -519,12 +519,8 @@ def restore_backup(folder: Path, backup: Path) -> Restored:
     """Make the file of the people in `folder` what a copy of it is, but for tokens that
     were revoked since: those stay so, and those that were changed since stay changed.
     What is there is kept beside it. Servers go on meanwhile, and let in whom the copy
-    lets in. A damaged file is put away whole.
-
-    Raises:
-        PeopleError: the copy is invalid, or of a newer version.
-        OSError: a file cannot be written.
-    """
+    lets in. A damaged file is put away whole. Raises PeopleError for a copy that is
+    invalid or of a newer version, and OSError for a file that cannot be written."""
     with _checked(folder, backup) as checked:
         kept = folder / BEFORE_NAME
         try:

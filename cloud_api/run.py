@@ -165,11 +165,8 @@ def serve(
 ) -> bool:
     """Run the server for those who are admitted, until it is stopped; True if the
     engine thread has ended too. The address is also written to the file `announce`;
-    with `openai` other programs may write with the generalist alone.
-
-    Raises:
-        ServerError: the address cannot be had, or the models cannot be loaded.
-    """
+    with `openai` other programs may write with the generalist alone. Raises
+    ServerError if the address cannot be had, or the models cannot be loaded."""
     check_announce(announce)
     listener = listen(host, port)
     configure_logging()

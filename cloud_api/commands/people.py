@@ -220,6 +220,11 @@ def list_devices(revoked: bool, as_json: bool) -> None:
         click.echo("'specsteer-cloud devices forget-refused' begins to count anew")
 
 
+def _show_token(token: str) -> None:
+    click.echo("This is shown once; keep it where others cannot read it.", err=True)
+    click.echo(token)
+
+
 @devices.command("add")
 @click.argument("name")
 @click.option("--user", default=OWNER_NAME, show_default=True, help="Whose it is.")
@@ -234,8 +239,7 @@ def add_device(
     """
     with open_people() as people:
         token = people.add_device(name, user, scopes, expires)
-    click.echo("This is shown once; keep it where others cannot read it.", err=True)
-    click.echo(token)
+    _show_token(token)
 
 
 @devices.command("rename")
@@ -282,8 +286,7 @@ def rotate(name: str, user: str | None) -> None:
         device, token = people.rotate(name, user)
     if device.origin == "file":
         click.echo(f"The token file in {people.folder} has it, too.", err=True)
-    click.echo("This is shown once; keep it where others cannot read it.", err=True)
-    click.echo(token)
+    _show_token(token)
 
 
 @devices.command("lost")

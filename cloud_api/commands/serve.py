@@ -70,12 +70,8 @@ class Serve(Command):
 
     def read_file(self, path: Path) -> dict[str, Any]:
         """The settings in the file; empty if there is none. Paths are relative to the
-        file's folder.
-
-        Raises:
-            InvalidSettingsError: the file cannot be read, or a setting is unknown or
-                invalid.
-        """
+        file's folder. Raises InvalidSettingsError if the file cannot be read, or a
+        setting is unknown or invalid."""
         if not path.exists():
             return {}
         try:
@@ -331,13 +327,9 @@ def serve(ctx: click.Context, /, **options: Any) -> None:
 
 
 def models_wanted(options: Mapping[str, Any]) -> ModelOptions:
-    """The models that a start with these options serves.
-
-    Raises:
-        UsageError: options that exclude each other.
-        ModelError: a file is missing or no model.
-        InvalidSettingsError: an address is invalid.
-    """
+    """The models that a start with these options serves. Raises UsageError for options
+    that exclude each other, ModelError for a file that is missing or no model, and
+    InvalidSettingsError for an invalid address."""
     url, base_url = options["generalist_url"], options["base_url"]
     generalist, base, no_base = (
         options[name] for name in ("generalist", "base", "no_base")
