@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import asdict, replace
 from math import exp
 from pathlib import Path
@@ -562,14 +562,12 @@ def _warn_of_others(paired: PairedServer) -> None:
 @click.command("unpair", cls=Command)
 def unpair_command() -> None:
     """Forget the server that this device was paired with, and its token."""
-    folder, name = state_folder(), "NAME"
-    try:
-        paired = settings_file.read_paired(folder)
-    except InvalidSettingsError:
-        paired = None  # it is removed all the same
-    if not settings_file.remove_paired(folder):
+    path, name = state_folder() / settings_file.PAIRED_NAME, "NAME"
+    if not path.exists():
         raise InvalidSettingsError("this device is not paired")
-    if paired is not None:
-        name = one_line(paired.name)
-        click.echo(f"{one_line(paired.server)} and its token are forgotten here")
+    with suppress(InvalidSettingsError):  # it is removed all the same
+        if paired := settings_file.read_paired(path.parent):
+            name = one_line(paired.name)
+            click.echo(f"{one_line(paired.server)} and its token are forgotten here")
+    path.unlink()
     click.echo(f"on the server: specsteer-cloud devices revoke '{name}'")

@@ -24,6 +24,9 @@ from edge_app.privacy.reading import Sending, in_words, last_text, plain, sendin
 from models.command_line import Command, Group
 from models.prompts import Request
 
+_OURS = ("verdict", "padding", "redacted")
+"""Of what a message says, the words of ours; all others stand between quotes."""
+
 
 @click.command("sent", cls=Command)
 @click.option("--last", is_flag=True, help="Only the last text.")
@@ -60,7 +63,9 @@ def sent_command(last: bool, brief: bool, as_json: bool, with_bytes: bool) -> No
             click.echo(_line(sending))
             if not brief and detokenize is not None:
                 for name, words in in_words(sending, detokenize).items():
-                    click.echo(f"    {name:12}  {one_line(_quoted(name, words))}")
+                    if name not in _OURS:
+                        words = json.dumps(words, ensure_ascii=False)
+                    click.echo(f"    {name:12}  {one_line(words)}")
             if with_bytes and sending.entry.payload:
                 click.echo(sending.entry.payload.hex(" "))
     if as_json:
@@ -89,12 +94,6 @@ def _line(sending: Sending) -> str:
     nats = "" if sending.nats is None else f"  {sending.nats:.2f} nats"
     line = f"{when}  {entry.url}  {entry.what:7}{entry.size:7,} B  {ids}"
     return f"{line}{nats}".rstrip()
-
-
-def _quoted(name: str, words: str) -> str:
-    """Words that were sent as they are, between quotes, with their line ends."""
-    ours = ("verdict", "padding", "redacted")
-    return words if name in ours else json.dumps(words, ensure_ascii=False)
 
 
 _TEXTS = 50  # texts that share words, with which a text is compared

@@ -277,11 +277,3 @@ def write_paired(folder: Path, paired: PairedServer) -> None:
     """Keep a paired server in place of the one before; sealed with the store."""
     data = f"{json.dumps(asdict(paired))}\n".encode()
     write_file(folder / PAIRED_NAME, data, PAIRED, folder / STORE_NAME)
-
-
-def remove_paired(folder: Path) -> bool:
-    """Forget the server; returns whether there was one."""
-    path = folder / PAIRED_NAME
-    there = path.exists()
-    path.unlink(missing_ok=True)
-    return there

@@ -78,7 +78,7 @@ class ServiceConfig:
     ledger_days: float = 0.0  # how long the ledger keeps what was sent; 0: for ever
     cadence: float = 0.0  # milliseconds between two rounds; 0: none
     privacy: PrivacyLimits = field(default_factory=PrivacyLimits)
-    """How much may be told of the history if a request does not say."""
+    """Limits on nats of the history unless a request says otherwise."""
     guard: GuardMode = "placeholder"  # unless a request says otherwise
     guard_region: str = ""  # country of phone numbers; empty: the texts'
     allowed: tuple[str, ...] = ()  # phrases that the guard lets leave

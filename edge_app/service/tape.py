@@ -134,7 +134,10 @@ def read_tape(path: Path) -> Tape:
                         f"{path} is of format {body[_HEADER]!r}, which this version "
                         "does not know: install a newer one"
                     )
-                request, samples = _request(body), bool(body.get("samples"))
+                request = decoded(Request, {"text": "", **body.get("request", {})})
+                if request.task not in TASKS:
+                    raise ValueError("no request")
+                samples = bool(body.get("samples"))
                 continue
             at = float(body.pop("at", 0.0))
             if not 0 <= at < _LONGEST:
@@ -214,13 +217,6 @@ def _hidden(name: str, value: Any) -> Any:
 
 def _header(request: Request, samples: bool) -> str:
     return dumped({_HEADER: FORMAT, "request": asdict(request), "samples": samples})
-
-
-def _request(body: dict[str, Any]) -> Request:
-    request = decoded(Request, {"text": "", **body.get("request", {})})
-    if request.task not in TASKS:
-        raise ValueError("no request")
-    return request
 
 
 def events_of(run: Sequence[Recorded]) -> list[Event]:
