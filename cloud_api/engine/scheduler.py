@@ -116,15 +116,6 @@ class SlotCache:
         ids, rows = round_.token_ids, round_.rows
         return start_of_reading(read, ids, rows, alone=round_.alone)
 
-    def prepare(self, round_: Round) -> Reading:
-        """Roll back to where the cache and the round differ; returns what is to be read
-        then. Call `advance` when it was read."""
-        start = self.start(round_)
-        if start < len(self.read):
-            self.roll_back(start)
-        ids, asked = round_.token_ids[start:], round_.asked
-        return Reading(self.number, ids, round_.rows, round_.candidates, asked)
-
     def advance(self, token_ids: tuple[int, ...]) -> None:
         """Note that the model has read `token_ids`."""
         read = len(token_ids) - len(self.read)
@@ -578,8 +569,14 @@ class Scheduler:
                 end = len(round_.token_ids) - round_.rows
                 ids = round_.token_ids[: min(cache.start(round_) + turn.size, end)]
                 round_ = replace(round_, token_ids=ids, rows=1, candidates=0, asked=())
+            start = cache.start(round_)
+            if start < len(cache.read):
+                cache.roll_back(start)
+            ids, asked = round_.token_ids[start:], round_.asked
             rounds.append(round_)
-            readings.append(cache.prepare(round_))
+            readings.append(
+                Reading(cache.number, ids, round_.rows, round_.candidates, asked)
+            )
         logits = evaluate_rows(self._engines[number], readings)
         for turn, round_ in zip(turns, rounds, strict=True):
             turn.text.slot[number].advance(round_.token_ids)

@@ -45,16 +45,16 @@ from tests.waiting import PATIENCE, let_pass
 PROMPT = (3, 1, 4, 1, 5, 9, 2, 6)
 
 
+made = []
+"""All clients of a test, which are closed behind it."""
+
+
 @pytest.fixture(autouse=True)
-def clients():
-    """All clients of a test, which are closed behind it."""
+def _closed():
     made.clear()
     yield
     for one in made:
         one.close()
-
-
-made = []
 
 
 def client_of(fake, role="generalist", seconds=PATIENCE):
@@ -62,11 +62,10 @@ def client_of(fake, role="generalist", seconds=PATIENCE):
     return made[-1]
 
 
-def engine_of(fake, *, by_id=False, seconds=PATIENCE, slots=2):
+def engine_of(fake, *, by_id=False, seconds=PATIENCE):
     client = client_of(fake, "base" if by_id else "generalist", seconds)
-    engine = StockEngine(client, "", NAMES, slots)
-    made.append(engine)
-    return engine
+    made.append(StockEngine(client, "", NAMES, 2))
+    return made[-1]
 
 
 def whole_rows(salt, token_ids, rows):
@@ -195,23 +194,22 @@ def test_padding_is_no_token(vllm):
     ).largest_besides(0, np.append(ids, np.arange(64, 80)))
 
 
-def test_many_tokens_by_id_take_several_calls(second, monkeypatch):
+def test_a_base_is_asked_by_id_in_calls_of_few_tokens(second, monkeypatch):
+    """Never for its likeliest tokens: its other gateways ask by id, and would spoil
+    them."""
     monkeypatch.setattr(stock_server, "BY_ID", 6)
-    (rows,) = engine_of(second, by_id=True).evaluate_rows([Reading(0, PROMPT, 3, 10)])
+    engine = engine_of(second, by_id=True)
+    engine.evaluate_rows([Reading(0, PROMPT, 1, 10, (4,)), Reading(1, PROMPT, 1, 0)])
+    engine.rollback(0, 0)
+    (rows,) = engine.evaluate_rows([Reading(0, PROMPT, 3, 10)])
+    for body in second.asked:
+        by_id = "logprob_token_ids" in body
+        assert by_id or "allowed_token_ids" in body or "logprobs" not in body
     second.asked.clear()
     pairs = [row for row in range(3) for _ in range(10)], [*range(10), *range(20, 40)]
     whole = log_softmax(whole_rows(BASE, PROMPT, 3))
     assert_allclose(rows.at(*pairs), whole[pairs], atol=1e-6)
     assert all(len(body["logprob_token_ids"]) <= 6 for body in second.asked)
-
-
-def test_a_base_is_never_asked_for_its_likeliest_tokens(second):
-    """Its other gateways ask by id, and would spoil them."""
-    engine = engine_of(second, by_id=True)
-    engine.evaluate_rows([Reading(0, PROMPT, 1, 10, (4,)), Reading(1, PROMPT, 1, 0)])
-    for body in second.asked:
-        by_id = "logprob_token_ids" in body
-        assert by_id or "allowed_token_ids" in body or "logprobs" not in body
 
 
 def test_rows_that_others_have_spoilt_are_asked_for_again(vllm):

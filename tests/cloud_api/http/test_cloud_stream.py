@@ -35,33 +35,6 @@ GOING_AWAY = 1001
 """How a device hangs up that will come back."""
 
 
-class Device:
-    """Writes a text with some verifier, drawing at random what a model would."""
-
-    def __init__(self, request, seed=7):
-        self.request = request
-        self.text = list(request.text_ids)
-        self.settled = []
-        self.epoch = self.round = 0
-        self._random = random.Random(seed)
-        self._drafts = build_for_server(request.terms).drafts
-
-    def draft(self):
-        most = self.request.terms.draft_limit if self._drafts else 0
-        length = self._random.randint(0, most)
-        drafted = [self._random.randrange(VOCABULARY) for _ in range(length)]
-        return block_after(self.text, drafted, self.settled, self.epoch, self.round)
-
-    def learn(self, block, verdict):
-        kept = block.drafted[: verdict.accepted]
-        self.text += [*block.settled, *kept]
-        self.settled = []
-        if verdict.rows:
-            self.settled = [int(self._random.choice(verdict.rows[-1].token_ids))]
-        self.epoch += verdict.accepted < len(block.drafted)
-        self.round += 1
-
-
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(
     "changes",
@@ -76,20 +49,26 @@ def test_stream_and_this_process_verify_alike(server, client, method, changes):
         pytest.skip("it needs a temperature")
     changes = {"temperature": 0.7, "rule": "stochastic", **changes}
     request = open_request(method=method, **changes)
-    frames, device = frames_of(request), Device(request)
+    frames, choose = frames_of(request), random.Random(7)
+    most = request.terms.draft_limit if build_for_server(request.terms).drafts else 0
     local = verifier(request)
+    text, settled, epoch = [], [], 0
     with stream(server, open_session(client, request)) as socket:
-        for _ in range(12):
-            block = device.draft()
+        for round_ in range(12):
+            count = choose.randint(0, most)
+            drafted = [choose.randrange(VOCABULARY) for _ in range(count)]
+            block = block_after(text, drafted, settled, epoch, round_)
             verdict = local.verify(block)
             socket.send(frames.encode_block(block))
             frame = socket.recv()
-            count = len(block.drafted)
 
             expected = frames.encode_verdict(timeless(verdict), count)
             assert len(frame) == frames.down_size
             assert timeless_frame(frames, frame, count) == expected
-            device.learn(block, verdict)
+            text += [*settled, *drafted[: verdict.accepted]]
+            rows = verdict.rows[-1:]
+            settled = [int(choose.choice(row.token_ids)) for row in rows]
+            epoch += verdict.accepted < count
         socket.send(frames.encode_block(DraftBlock(0, 0, 500, 0, (), ())))
         assert len(socket.recv()) == frames.down_size
 
@@ -257,6 +236,15 @@ def test_a_text_that_is_done_leaves_its_slot_with_blocks_out():
 
     assert isinstance(answer, Verdict)
     assert [len(call) for call in models.generalist.calls] == [1, 1]
+
+
+def test_a_text_that_waits_gets_the_slot_of_one_that_is_silent():
+    """The engine thread wakes when the other's time is over, though nobody asks."""
+    models = fake_models(slots=1)
+    with running(lambda: models, patience=0.05) as server, client_of(server) as client:
+        for session_id in [open_session(client), open_session(client)]:
+            answer = send_block(client, session_id, block_after((), (1,)))
+            assert isinstance(answer, Verdict)
 
 
 def test_nothing_is_compressed_even_when_the_device_offers_it(server, client):

@@ -197,42 +197,21 @@ def test_a_refusal_by_the_device_is_none_to_the_server(changes):
     assert isinstance(session.receive(second), tuple)
 
 
-def test_frames_follow_the_terms():
-    found = {
-        name: (frames.rows, frames.row_limit, frames.with_base)
-        for name, frames in (
-            ("steering", new_session(candidates=20).frames),
-            ("coupled", new_session(method="coupled", candidates=20).frames),
-            ("rejection", new_session(method="rejection", temperature=1.0).frames),
-            ("speculative", new_session(method="speculative").frames),
-            ("generalist", new_session(method="generalist").frames),
-            ("base elsewhere", new_session(base="edge").frames),
-            ("a bonus elsewhere", new_session(base="edge", bonus=True).frames),
-        )
-    }
-    assert found == {
-        "steering": (1, 21, True),
-        "coupled": (4, 20, True),
-        "rejection": (0, 6, True),
-        "speculative": (4, 5, False),
-        "generalist": (1, 5, False),
-        "base elsewhere": (4, 6, False),
-        "a bonus elsewhere": (5, 6, False),
-    }
-
-
-def test_blocks_that_are_void_leave_the_window_to_the_next_epoch():
-    """Nobody has told the engine's answer to them yet."""
-    session = new_session()
-    blocks = [block_after((1,) * n, (1,), round_=n) for n in range(WINDOW)]
-    for block in blocks:
-        assert isinstance(session.receive(block), tuple)
-    one_more = block_after((1,) * WINDOW, (1,), round_=WINDOW)
-    assert session.receive(one_more).kind is Kind.BUSY
-    session.finish(blocks[0], Verdict(0, 0, 0, ()))
-    for n in range(WINDOW):
-        block = block_after((2,) * n, (2,), epoch=1, round_=WINDOW + n)
-        assert isinstance(session.receive(block), tuple)
+@pytest.mark.parametrize(
+    ("expected", "changes"),
+    [
+        ((1, 21, True), {"candidates": 20}),
+        ((4, 20, True), {"method": "coupled", "candidates": 20}),
+        ((0, 6, True), {"method": "rejection", "temperature": 1.0}),
+        ((4, 5, False), {"method": "speculative"}),
+        ((1, 5, False), {"method": "generalist"}),
+        ((4, 6, False), {"base": "edge"}),
+        ((5, 6, False), {"base": "edge", "bonus": True}),
+    ],
+)
+def test_frames_follow_the_terms(expected, changes):
+    frames = new_session(**changes).frames
+    assert (frames.rows, frames.row_limit, frames.with_base) == expected
 
 
 def test_a_device_that_fills_the_window_with_void_blocks_has_to_wait():
@@ -258,22 +237,6 @@ def test_no_block_overtakes_one_that_had_no_room():
 
     assert session.receive(behind).kind is Kind.RESYNC
     assert isinstance(session.receive(blocks[-1]), tuple)
-
-
-@pytest.mark.parametrize("names", [(0, 3, 4), (3, 4, 5)])
-def test_what_stands_behind_a_failed_block_waits_for_it(names):
-    """Also what comes only after the failure. The block comes again under its name or a
-    later one, and the others under later ones."""
-    session = new_session()
-    blocks = [block_after((1,) * n, (1,), round_=n) for n in range(3)]
-    for block in blocks[:2]:
-        session.receive(block)
-    session.finish(blocks[0], Signal(Kind.ERROR, 0, 0, Problem.ENGINE))
-    session.finish(blocks[1], session.resync((0, 1)))
-
-    assert session.receive(blocks[2]).kind is Kind.RESYNC
-    later = [block_after((1,) * n, (1,), round_=name) for n, name in enumerate(names)]
-    assert [name_of(session.receive(block)) for block in later] == ["verify"] * 3
 
 
 def test_a_context_that_fills_up_with_a_block_out_costs_no_block():
