@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from array import array
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -63,14 +63,12 @@ def read_layout(path: Path) -> GGUFLayout:
     with path.open("rb", buffering=1 << 20) as file:
         reader = _Reader(file, os.fstat(file.fileno()).st_size)
         try:
-            values = reader.header()
-            found = reader.layout(values)
+            return reader.layout()
         except (EOFError, KeyError) as error:
             reason = f"{path} is damaged: its header cannot be read"
             raise ModelError(reason) from error
         except _TooMuchError as error:
             raise ModelError(f"{path} is no usual model: its header {error}") from error
-    return GGUFLayout(values, reader.kinds, found, reader.size)
 
 
 def check_vocabulary(path: Path, header: dict[str, Any]) -> None:
@@ -106,32 +104,25 @@ class _Reader:
     size: int
     """Bytes of the file."""
     held: int = 0
-    tensors: int = 0
-    """Their number, by the header."""
-    kinds: dict[str, int] = field(default_factory=dict)
 
-    def header(self) -> dict[str, Any]:
+    def layout(self) -> GGUFLayout:
         if self._bytes(4) != b"GGUF":
             raise EOFError
         self._bytes(4)  # version
-        self.tensors = self._number(8)
-        count = self._number(8)
+        tensors, count = self._number(8), self._number(8)
         if count > _MOST_KEYS:
             raise _TooMuchError(f"has more than {_MOST_KEYS} entries")
-        header: dict[str, Any] = {}
+        if tensors > _MOST_TENSORS:
+            raise _TooMuchError(f"lists more than {_MOST_TENSORS} tensors")
+        values, kinds = dict[str, Any](), dict[str, int]()
         for _ in range(count):
             key = self._string()
-            if key in header:
+            if key in values:
                 raise EOFError  # llama.cpp takes no such file
-            self.kinds[key] = self._number(4)
-            header[key] = self._value(self.kinds[key])
-        return header
-
-    def layout(self, values: dict[str, Any]) -> dict[str, TensorInfo]:
-        if self.tensors > _MOST_TENSORS:
-            raise _TooMuchError(f"lists more than {_MOST_TENSORS} tensors")
+            kinds[key] = self._number(4)
+            values[key] = self._value(kinds[key])
         found: dict[str, TensorInfo] = {}
-        for _ in range(self.tensors):
+        for _ in range(tensors):
             name, dimensions = self._string(), self._number(4)
             wrong = len(name.encode("utf-8", "replace")) > _LONGEST_NAME
             if wrong or name in found or not 1 <= dimensions <= _MOST_DIMENSIONS:
@@ -139,10 +130,11 @@ class _Reader:
             shape = tuple(self._number(8) for _ in range(dimensions))
             found[name] = TensorInfo(shape, self._number(4), self._number(8))
         alignment = values.get("general.alignment", 32)
-        if self.kinds.get("general.alignment", _UNSIGNED) != _UNSIGNED or alignment < 1:
+        if kinds.get("general.alignment", _UNSIGNED) != _UNSIGNED or alignment < 1:
             raise EOFError
         start = -(-self.file.tell() // alignment) * alignment
-        return {n: replace(t, offset=t.offset + start) for n, t in found.items()}
+        found = {n: replace(t, offset=t.offset + start) for n, t in found.items()}
+        return GGUFLayout(values, kinds, found, self.size)
 
     def _value(self, kind: int) -> Any:
         if kind == STRING:

@@ -13,10 +13,6 @@ from edge_app.retrieval.context import PromptBuilder
 from models.files import locate
 from models.synthetic_writers.examples import unseen_writers
 
-BOUND = 1e-3
-"""Nats: two tokens, or a ratio and the threshold, no farther apart are a tie that two
-engines may decide either way."""
-
 
 def prompts_of(model, example, max_tokens):
     """Both prompts of a request, the history as it was found, best first."""

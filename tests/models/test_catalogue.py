@@ -13,7 +13,7 @@ from decoding_core.errors import (
 )
 from edge_app.cli import cli
 from edge_app.config.settings import store_path
-from models.files import cards, hub_models, known_pairs, locate
+from models.files import cards, hub_models, known_pairs
 from models.folders import machine_folder, state_folder
 from models.local.finding import pulled_folder
 
@@ -22,14 +22,6 @@ from models.local.finding import pulled_folder
 def test_the_files_are_those_that_the_catalogue_names(card):
     """A model that was made again must be entered again."""
     card.check()
-
-
-def test_every_role_has_an_embedded_model():
-    """And both share a vocabulary."""
-    assert {card.path for card in cards()} == {
-        locate(role) for role in ("specialist", "generalist")
-    }
-    assert len({card.vocabulary for card in cards()}) == 1
 
 
 def test_another_file_is_told_from_a_missing_one():

@@ -12,7 +12,7 @@ import edge_app.cli
 from cloud_api.commands.serve import serve
 from edge_app.commands.models import models_command
 from edge_app.commands.write import write_command as write
-from models.command_line import SHOWN, Command, Group
+from models.command_line import SHOWN
 
 PROGRAMS = {"specsteer": edge_app.cli.cli, "specsteer-cloud": cloud_api.cli.main}
 
@@ -93,22 +93,3 @@ def test_a_slip_is_met_with_a_suggestion(words, meant):
     done = run(*words)
     assert done.exit_code == 2
     assert f"'{meant}'" in done.stderr.partition("Did you mean")[2]
-
-
-def test_a_name_that_is_like_no_other_gets_no_suggestion():
-    """A wrong one would mislead."""
-    assert "Did you mean" not in run("specsteer", "zzzzz").stderr
-
-
-def test_one_option_more_is_in_the_singular():
-    """And a group of such commands lists them below its options."""
-
-    @click.group(cls=Group)
-    def group():
-        """Group."""
-
-    many = [click.Option([f"--o{at}"], help="Some.") for at in range(SHOWN + 1)]
-    group.add_command(Command("one", params=many, callback=lambda **_: None))
-    shown = CliRunner().invoke(group, ["one", "--help"]).stdout
-    assert shown.endswith("  --help-all  Show 1 more option.\n")
-    assert "Commands:\n  one" in CliRunner().invoke(group, ["--help"]).stdout

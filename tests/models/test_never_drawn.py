@@ -16,10 +16,9 @@ class Bytes:
     pieces = (*(bytes([n]) for n in range(256)), *map(str.encode, WORDS), b"")
     size = len(pieces)
 
-    def tokenize(self, text, control=False):
-        if control:
-            return [1, 2, 3]
-        return list(text.encode())
+    def tokenize(self, text, control):
+        assert control
+        return {"<think>": [7], "</think>": [8]}.get(text, [1, 2, 3])
 
     def piece(self, token_id):
         return self.pieces[token_id]
@@ -128,14 +127,6 @@ def test_a_block_that_a_prompt_opens_is_closed(words, end):
     assert closing(words) == end
 
 
-class Marks:
-    """A vocabulary in which one mark is a token."""
-
-    def tokenize(self, text, control=False):
-        assert control
-        return {"<think>": [7], "</think>": [8]}.get(text, [1, 2, 3])
-
-
 def test_only_a_mark_that_is_a_token_is_forbidden():
     """Its parts are words as any others."""
-    assert mark_ids(Marks()) == (7, 8)
+    assert mark_ids(Bytes()) == (7, 8)

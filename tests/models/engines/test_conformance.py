@@ -330,13 +330,9 @@ def test_an_adapter_that_does_not_fit_is_refused(model, tmp_path):
         wide.tensors[name] = wide.tensors[name].repeat(2, axis=0)
     foreign = random_lora()
     foreign.values["general.architecture"] = 8, "gemma3"
-    cut = random_lora().write(tmp_path / "cut.gguf")
-    cut.write_bytes(cut.read_bytes()[:-300])
     for path, sentence in (
         (wide.write(tmp_path / "wide.gguf"), "fits no weight there"),
         (foreign.write(tmp_path / "foreign.gguf"), "of the architecture 'gemma3'"),
-        (cut, "damaged"),
-        (tmp_path / "none.gguf", "there is no adapter"),
         (tmp_path, "there is no adapter"),
     ):
         with pytest.raises(ModelError, match=sentence):

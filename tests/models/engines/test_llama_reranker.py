@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from decoding_core.errors import ModelError, ModelNotFoundError
+from decoding_core.errors import ModelError
 from models.engines.llama_cpp import LlamaReranker
 from models.files import locate
 from models.gguf_header import read_layout
@@ -147,14 +147,8 @@ def test_the_template_of_the_file_counts(tmp_path):
 
 
 def test_what_is_no_reranker_is_refused(tmp_path):
-    """With a sentence, before llama.cpp sees it: a model that writes, one that gives a
-    vector, no model, and none at all."""
-    (tmp_path / "text.gguf").write_text("hello")
-    for path, error, sentence in (
-        (locate("specialist"), ModelError, "is no reranker"),
-        (write_reranker(tmp_path / "mean.gguf", pooling=1), ModelError, "rank pooling"),
-        (tmp_path / "text.gguf", ModelError, "not a GGUF"),
-        (tmp_path / "none.gguf", ModelNotFoundError, "no model file"),
-    ):
-        with pytest.raises(error, match=sentence):
+    """Before llama.cpp sees it: a model that writes, and one that gives a vector."""
+    mean = write_reranker(tmp_path / "mean.gguf", pooling=1)
+    for path in (locate("specialist"), mean):
+        with pytest.raises(ModelError, match="is no reranker"):
             LlamaReranker(path, SETTINGS)

@@ -168,6 +168,11 @@ def test_what_cannot_be_run_is_said(tmp_path):
     stop.set()
     with pytest.raises(StoppedError):
         load_model(folder, CPU, stop)
+    config = json.loads((folder / "config.json").read_text())
+    config["layer_types"] = ["chunked_attention"] * 4
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ModelError, match=r"\(chunked_attention\) cannot forget"):
+        load_model(folder, CPU)
     for name in ("tokenizer.json", "model.safetensors"):
         (folder / name).write_bytes(b"\x00damaged")
         with pytest.raises(ModelError, match="transformers cannot load"):
@@ -191,15 +196,6 @@ def test_code_that_comes_with_a_model_is_not_run(tmp_path, monkeypatch):
         load_model(folder, CPU)
     assert "\n" not in str(refused.value)
     assert not ran.exists()
-
-
-def test_layers_that_cannot_forget_are_refused(tmp_path):
-    folder = tiny(tmp_path)
-    config = json.loads((folder / "config.json").read_text())
-    config["layer_types"] = ["chunked_attention"] * 4
-    (folder / "config.json").write_text(json.dumps(config))
-    with pytest.raises(ModelError, match=r"\(chunked_attention\) cannot forget"):
-        load_model(folder, CPU)
 
 
 def test_a_name_of_a_hub_is_the_folder_where_it_was_put(tmp_path, monkeypatch):
