@@ -6,7 +6,6 @@ for a large import pack too.
 """
 
 import hashlib
-import json
 import re
 import zlib
 from dataclasses import dataclass, replace
@@ -297,7 +296,5 @@ def unpack(data: bytes) -> RawText:
         zlib.error, ValueError: somebody damaged it.
     """
     text = zlib.decompress(data).decode()
-    if text.startswith("["):  # as it was stored at first: JSON, which took longer
-        return RawText(*json.loads(text))
     length, _, bodies = text.partition(" ")
     return RawText(bodies[: int(length)], bodies[int(length) :])

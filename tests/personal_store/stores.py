@@ -2,6 +2,8 @@
 
 import json
 
+from hypothesis import strategies as st
+
 from personal_store import import_source
 from tests.mailboxes import ME, mailbox, message
 
@@ -24,6 +26,18 @@ LETTERS = [
     message("The plan is ready for review, have a look at it. Anna has seen it.",
             number=5, subject="Plan again", date="Tue, 12 Mar 2019 11:02:03 +0100"),
 ]  # fmt: skip
+
+
+def json_values(*names):
+    """A hypothesis strategy of JSON values whose objects have these fields."""
+    return st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(st.sampled_from(names), inner, max_size=3)
+        ),
+        max_leaves=8,
+    )
 
 
 def fill(store, folder, letters=LETTERS):

@@ -18,7 +18,7 @@ from personal_store.importers.tables import _lamp_items
 from personal_store.reading.letters import MAX_STORED
 from personal_store.records import ReadOptions
 from personal_store.text.dates import parse_date
-from tests.personal_store.stores import counts
+from tests.personal_store.stores import counts, json_values
 from tests.waiting import no_hang
 
 MARCH = parse_date("2024-03-12")
@@ -327,18 +327,8 @@ def test_one_user_of_a_benchmark(take):
     assert counts(report) == (2, 0, 1, 0)
 
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from(["profile", "text", "id"]), inner, max_size=3)
-    ),
-    max_leaves=8,
-)
-
-
 @settings(deadline=None)
-@given(st.lists(JSON, max_size=5), st.integers(0, 4))
+@given(st.lists(json_values("profile", "text", "id"), max_size=5), st.integers(0, 4))
 def test_long_lists_are_read_element_by_element(values, indent):
     """Positions grow by whole elements; the last is at most the size."""
     data = json.dumps(values, ensure_ascii=False, indent=indent or None).encode()
@@ -346,7 +336,7 @@ def test_long_lists_are_read_element_by_element(values, indent):
     found = list(array_values(io.BytesIO(data), "it"))
     positions = [position for position, _ in found]
 
-    assert [value for _, value in found] == values
+    assert repr([value for _, value in found]) == repr(values)  # NaN equals nothing
     assert positions == sorted(set(positions))
     assert all(position <= len(data) for position in positions)
     for value in values:

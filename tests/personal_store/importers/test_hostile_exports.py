@@ -13,6 +13,7 @@ from personal_store import importers
 from personal_store.errors import StoreError
 from personal_store.importers import TalkImporter
 from personal_store.records import Document, ReadOptions
+from tests.personal_store.stores import json_values
 
 EXPORTS = Path(__file__).parent / "exports"
 FILES = sorted(
@@ -90,16 +91,6 @@ def test_damaged_files(tmp_path, service, data):
     taken(file.parts[0], path)
 
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda inner: (
-        st.lists(inner, max_size=2)
-        | st.dictionaries(st.sampled_from(["name", "text", "value"]), inner, max_size=2)
-    ),
-    max_leaves=4,
-)
-
-
 def places(value, path=()):
     """The paths to everything inside a JSON value."""
     yield path
@@ -130,7 +121,7 @@ def test_fields_of_another_type(tmp_path, service, data):
     start = before + mark if file.suffix == ".js" else ""
     value = json.loads(script if start else content)
     place = data.draw(st.sampled_from(list(places(value))))
-    value = replaced(value, place, data.draw(JSON))
+    value = replaced(value, place, data.draw(json_values("name", "text", "value")))
     path = tmp_path / file.name
     path.write_text(start + json.dumps(value), "utf-8")
 

@@ -124,17 +124,6 @@ def test_a_text_that_only_claims_to_be_base64_stays(text):
     assert own(letter(text.encode(), encoding="base64")) == text
 
 
-def test_the_encoding_may_be_written_oddly():
-    for said in ("BASE64", "base-64", '"base64"', "base64 (as always)", "base64;"):
-        assert own(letter(BASE64, encoding=said)) == TEXT
-
-
-def test_a_soft_break_with_blanks_behind_it():
-    for end in (b"=  \n", b"=\t\n", b"=\r\r\n"):
-        body = quopri.encodestring(TEXT.encode()).replace(b"=\n", end)
-        assert own(letter(body, encoding="quoted-printable")) == TEXT
-
-
 def test_a_multipart_that_is_encoded_as_a_whole_or_lacks_its_boundary():
     inner = part(TEXT).encode() + b"--w--\n"
     assert (
@@ -225,6 +214,10 @@ def test_words_below_a_file_stay_whatever_their_form():
 FLOWED = "text/plain; charset=utf-8; format=flowed"
 
 
+PLAIN = "text/plain; charset=utf-8"
+FROM_THE_WELL = "Yes, from the well.\n\nIndeed it is so."
+
+
 @pytest.mark.parametrize(
     ("kind", "body", "text"),
     [
@@ -239,10 +232,44 @@ FLOWED = "text/plain; charset=utf-8; format=flowed"
          "So it is:\n * two blanks, one of them meant"),
         (FLOWED, "Here it is, my dear.\n-- \nIda\nHolm & Sons, Bergen",
          "Here it is, my dear."),
+        # a text of an unknown kind is plain, as RFC 2046 has it
+        ("text/markdown; charset=utf-8", TEXT, TEXT),
+        ("text/x-any; charset=utf-8", TEXT, TEXT),
+        ("text/richtext",
+         "Dear Per,<nl><nl>the <bold>well</bold>\nhas<comment>x</comment> <lt>water.",
+         "Dear Per,\n\nthe well has <water."),
+        # a sentence may begin like a file in the text
+        (PLAIN, "begin 644 of them today.\nOr begin 100 tomorrow, as you like it.",
+         "begin 644 of them today.\nOr begin 100 tomorrow, as you like it."),
+        # the mark of a mailbox goes, that of a quote does not
+        (PLAIN, "Dear Per,\n\n>From the well one sees the sea,\nand so it is.\n\n> So?",
+         "Dear Per,\n\nFrom the well one sees the sea,\nand so it is."),
+        (PLAIN, ">Where from?\n\nYes, from the well.\n\n>From the well?\n\n"
+         "Indeed it is so.", FROM_THE_WELL),
+        (PLAIN, "Yes, from the well.\n\n>From the well?\n> Really?\n\n"
+         "Indeed it is so.", FROM_THE_WELL),
     ],
 )  # fmt: skip
-def test_flowed_text_loses_its_breaks_and_stuffing(kind, body, text):
+def test_a_letter_of_one_part(kind, body, text):
     assert own(letter(body.encode(), kind)) == text
+
+
+QUOTED = quopri.encodestring(TEXT.encode())
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body"),
+    [
+        *((said, BASE64) for said in ("BASE64", "base-64", '"base64"', "base64;")),
+        ("base64 (as always)", BASE64),
+        *(  # soft breaks with blanks behind them
+            ("quoted-printable", QUOTED.replace(b"=\n", end))
+            for end in (b"=  \n", b"=\t\n", b"=\r\r\n")
+        ),
+    ],
+)
+def test_an_encoding_may_be_written_oddly(encoding, body):
+    assert own(letter(body, encoding=encoding)) == TEXT
 
 
 def test_a_stuffed_line_stays_one_s_own_in_the_thread():
@@ -294,20 +321,6 @@ def test_enriched_text_is_read(plain):
     assert own(raw) == f"{said}\n\none\ntwo\n\nIda"
 
 
-def test_a_text_of_an_unknown_kind_is_plain():
-    """As RFC 2046 has it, if there is nothing else."""
-    for kind in ("text/markdown", "text/x-any"):
-        assert own(letter(TEXT.encode(), f"{kind}; charset=utf-8")) == TEXT
-
-
-def test_richtext_is_read():
-    body = "Dear Per,<nl><nl>the <bold>well</bold>\nhas<comment>x</comment> <lt>water."
-
-    assert own(letter(body.encode(), "text/richtext")) == (
-        "Dear Per,\n\nthe well has <water."
-    )
-
-
 UUENCODED = "begin 644 a map.png\n" + "".join(
     binascii.b2a_uu(bytes(range(at, at + 45))).decode() for at in (0, 45, 90, 135)
 )
@@ -330,12 +343,6 @@ def test_a_file_in_the_text_is_no_text(file):
     text = own(letter(body.encode()))
 
     assert text == "Here is the map.\n\nTell me what you think of it."
-
-
-def test_a_sentence_may_begin_with_begin():
-    body = "begin 644 of them today.\nOr begin 100 tomorrow, as you like it."
-
-    assert own(letter(body.encode())) == body
 
 
 SIGNED = """-----BEGIN PGP SIGNED MESSAGE-----
@@ -492,22 +499,6 @@ def test_damaged_signatures_raise_nothing_else():
             opened(data)
     with no_hang(), suppress(ValueError):
         opened(b"0\x80" + b"0\0" * 400_000)
-
-
-def test_a_mark_of_a_mailbox_in_a_single_letter_goes():
-    body = "Dear Per,\n\n>From the well one sees the sea,\nand so it is.\n\n> Really?\n"
-
-    assert own(letter(body.encode())) == (
-        "Dear Per,\n\nFrom the well one sees the sea,\nand so it is."
-    )
-
-
-def test_but_not_that_of_a_quote():
-    for body in (
-        ">Where from?\n\nYes, from the well.\n\n>From the well?\n\nIndeed it is so.",
-        "Yes, from the well.\n\n>From the well?\n> Really?\n\nIndeed it is so.",
-    ):
-        assert own(letter(body.encode())) == "Yes, from the well.\n\nIndeed it is so."
 
 
 META = '<meta http-equiv="Content-Type" content="text/html; charset={}">'
