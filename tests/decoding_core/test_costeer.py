@@ -46,7 +46,6 @@ def test_the_loop_collapses_to_a_strength(
 
 
 def test_the_numbers_of_the_page():
-    """To six digits; and without steps nothing is steered."""
     found = {t: round(costeer.steps_as_strength(t), 6) for t in (1, 2, 10, 20, 50)}
     expected = {1: 0.476190, 2: 0.731707, 10: 1.448781, 20: 1.783257, 50: 2.234015}
     assert found == expected
@@ -122,6 +121,5 @@ def test_device_and_server_take_the_loop_from_the_settings(changes, steps, loops
     ],
 )
 def test_a_loop_that_cannot_be_is_refused(changes, words):
-    """With the range, or with what it would amount to."""
     with pytest.raises(InvalidSettingsError, match=words):
         build(MethodSettings(method="costeer", **changes))

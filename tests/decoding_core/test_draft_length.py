@@ -85,7 +85,6 @@ def test_the_formula_is_what_a_simulation_takes(costs, acceptance, plan):
 def test_no_fixed_length_is_better_than_the_plan_by_more_than_a_twentieth(
     costs, acceptance, limit, window
 ):
-    """Nor any window, where that is chosen too."""
     chosen = plan(costs, acceptance, limit, window)
     assert 1 <= min(chosen.first, chosen.later) <= max(chosen.first, chosen.later)
     assert max(chosen.first, chosen.later) <= limit
@@ -198,7 +197,6 @@ def test_a_verdict_that_is_overdue_is_not_waited_for():
 
 @pytest.mark.parametrize(("length", "window"), [(5, 2), (5, "auto"), ("auto", 1)])
 def test_what_is_set_stays(length, window):
-    """Whatever is measured."""
     lengths = DraftLengths(length, window, LONGEST)
     for _ in range(3):
         rounds(lengths, GPU, lambda size, number: size * (number % 2), 10)
@@ -220,7 +218,6 @@ def test_a_limit_of_nothing_or_one_is_kept(limit, expected):
 
 
 def test_drafting_ahead_ends_where_it_is_hardly_ever_kept():
-    """Behind tokens that wait for their verdicts."""
     lengths = DraftLengths("auto", 4, LONGEST)
     assert lengths.begins_a_block(0)
     rounds(lengths, GPU, lambda length, number: 0)

@@ -43,7 +43,6 @@ def test_ordinary_text_of_every_script_stays(text):
 
 @given(nasty)
 def test_nothing_dangerous_is_left(text):
-    """Whatever the text holds, and done twice is done once."""
     for gate in (escaped, legible, one_line):
         safe = gate(text)
         assert dangers(safe) == []
@@ -54,7 +53,6 @@ def test_nothing_dangerous_is_left(text):
 
 @given(nasty, nasty)
 def test_an_attack_in_two_pieces(one, other):
-    """A stream is gated in whatever pieces it comes."""
     assert dangers(escaped(one) + escaped(other)) == []
 
 
@@ -106,6 +104,5 @@ def test_json_stays_the_same(text):
 
 
 def test_every_attack_is_one():
-    """Else the tests that use them would hold nothing."""
     assert all(dangers(attack) for attack in ATTACKS)
     assert dangers(escaped(HOSTILE)) == dangers(legible(HOSTILE)) == []

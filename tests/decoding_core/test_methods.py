@@ -113,7 +113,6 @@ def test_equality_refuses(base, threshold, by):
 
 @given(logprobs, st.sampled_from([0.1, 0.5, 1.0]), st.integers(-3, 3))
 def test_a_plausible_token_is_one_whatever_its_last_bits(small, share, by):
-    """One that has the least share of the likeliest, more or less."""
     small = np.append(small, small.max() + np.log(share))
     small[-1] += by * np.spacing(np.float32(16))
     target = contrast.Contrast(0.0, share).target(small, row_of(small, small))
@@ -216,7 +215,6 @@ def test_speculative_decoding_emits_the_generalist(small, large, ids, top_p):
 
 @given(logprobs, logprobs, logprobs, strengths)
 def test_at_temperature_zero_a_device_keeps_the_likeliest(small, large, base, strength):
-    """Draft and target are then one token each."""
     draw, row = draws(temperature=0.0), row_of(large, base)
     target = draw.distribution(lossless.Lossless(strength).target(small, row))
     found = emitted_by_device(target, draw.distribution_of(small)[np.arange(SIZE)], row)
@@ -288,7 +286,6 @@ def test_methods_are_found_by_their_files():
 
 
 def test_what_cannot_work_says_why():
-    """Before anything else happens."""
     with pytest.raises(InvalidSettingsError, match="temperature above 0"):
         methods.build(MethodSettings(method="rejection"))
     with pytest.raises(InvalidSettingsError, match="base on the server"):

@@ -37,7 +37,6 @@ def test_no_token_tells_more_than_the_bounds(own, base, highest, lowest):
 @settings(deadline=None)
 @given(LOGITS, LOGITS, st.floats(1e-3, 6))
 def test_the_weight_is_what_bisection_finds(own, base, bound):
-    """On the one side, on both; and no larger one would do."""
     own, base = probs(own), probs(base)
     for lowest in (-math.inf, -bound):
         low, high = 0.0, 1.0

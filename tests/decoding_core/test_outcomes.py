@@ -41,7 +41,6 @@ def test_whatever_becomes_of_drafts_is_the_target(outcomes, draft, target, ids):
 
 
 def test_the_race_is_that_of_the_shared_noise():
-    """Against drawing both a hundred thousand times."""
     noise = np.random.default_rng(5)
     draft, wanted = noise.dirichlet(np.ones(V)), noise.dirichlet(np.ones(4))
     row = row_of([0, 2, 3, 5])

@@ -32,7 +32,6 @@ logits = hnp.arrays(
 
 @given(logits, st.floats(-100, 100), st.floats(0.1, 5))
 def test_a_constant_changes_no_log_probability(values, constant, temperature):
-    """Logits are known up to a constant only."""
     found = log_softmax(values, temperature)
     assert_allclose(found, log_softmax(values + constant, temperature), atol=1e-8)
     assert_allclose(np.exp(found).sum(), 1, atol=1e-9)
@@ -100,7 +99,6 @@ def plainly_likeliest_ids(values, count):
 
 @given(logits, st.integers(1, 12))
 def test_candidates_are_the_likeliest(values, count):
-    """Among tied ones the lowest."""
     count = min(count, len(values))
     assert list(likeliest_ids(values, count)) == plainly_likeliest_ids(values, count)
 
@@ -139,7 +137,6 @@ def test_one_sum_makes_log_probabilities_of_logits(seed, temperature, constant):
     st.sampled_from([1.0, 0.95, 0.5]),
 )
 def test_what_is_looked_up_of_a_distribution_is_what_it_has(seed, temperature, top_p):
-    """At any token, as if it had been computed for all."""
     values = np.random.default_rng(seed).normal(0, 3, 5000).astype(np.float32)
     draw = Draw(temperature, top_p, Noise(0))
     whole = draw.distribution(weights_of(values.astype(float), temperature))
@@ -180,7 +177,6 @@ def test_a_token_of_a_large_vocabulary_is_drawn_by_inversion(seed, uniform):
 
 @given(logits, st.floats(0, 1, exclude_max=True))
 def test_a_token_of_probability_zero_is_never_drawn(values, uniform):
-    """Whatever the random number."""
     probs = np.exp(log_softmax(values))
     probs[values < np.median(values)] = 0
     assert probs[sample(probs, uniform)] > 0
@@ -197,7 +193,6 @@ def test_frequencies_follow_the_probabilities():
 
 
 def test_noise_is_a_function_of_seed_use_and_position():
-    """So that a replay on either side sees the same numbers."""
     noise = Noise(5)
     assert noise.uniform(Use.DRAFT, 3) == Noise(5).uniform(Use.DRAFT, 3)
     others = [
@@ -263,7 +258,6 @@ def test_candidates_see_the_noise_of_their_tokens():
     ("temperature", "top_p", "seed"), [(-1, 1, 0), (0, 0, 0), (0, 1.1, 0), (0, 1, -1)]
 )
 def test_parameters_out_of_range_are_refused(temperature, top_p, seed):
-    """With a sentence that names the parameter."""
     with pytest.raises(InvalidSettingsError, match="must"):
         check_draw(temperature, top_p, seed)
 

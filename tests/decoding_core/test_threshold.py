@@ -42,7 +42,6 @@ def test_the_mean_of_all_places_but_those_of_the_last_stride():
 
 
 def test_it_never_grows_beyond_what_a_block_can_say():
-    """However absurd the ratios."""
     threshold = RunningThreshold("auto")
     threshold.learn(0, 1e30, STRIDE)
     assert threshold.at(2 * STRIDE, STRIDE)[0] == THRESHOLD_LIMIT
@@ -82,7 +81,6 @@ def test_it_is_not_known_while_it_depends_on_tokens_that_are_not_settled(place, 
 
 
 def test_places_that_nobody_verified_do_not_count():
-    """Those written alone, while the server was away."""
     threshold = RunningThreshold("auto")
     assert threshold.at(2 * STRIDE, STRIDE)[0] == 0.5
     threshold.learn(STRIDE + 3, 6.0, 2)

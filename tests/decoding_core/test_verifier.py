@@ -59,7 +59,6 @@ def verified(drafted, large, base, **terms):
 
 
 def test_of_candidates_as_likely_as_the_last_the_lowest_are_sent():
-    """Whatever the last bits of their logits."""
     rng = np.random.default_rng(3)
     large = np.repeat([[2.0, 1.0, 0.0]], 100, axis=0).reshape(1, -1).repeat(2, axis=0)
     for _ in range(20):
@@ -71,7 +70,6 @@ def test_of_candidates_as_likely_as_the_last_the_lowest_are_sent():
 
 @pytest.mark.parametrize("method", ["lossless", "coupled", "speculative"])
 def test_where_the_device_decides_the_candidates_do_not_depend_on_the_draft(method):
-    """Else the cut target would, and nothing would be exact."""
     large, base = np.random.default_rng(1).normal(size=(2, 2, 500))
     unlikely = int(large[0].argmin())
     verdict = verified(unlikely, large, base, method=method, candidates=10)
@@ -106,7 +104,6 @@ def test_the_noise_of_an_epoch(method):
 
 
 def test_the_coupled_method_gets_a_row_at_every_position():
-    """The device decides, so the server keeps none by itself."""
     verdict = opened(Terms("coupled")).verify(block())
     assert len(verdict.rows) == 2
     assert verdict.ratio_sum == 0.0
@@ -128,7 +125,6 @@ def test_with_the_base_elsewhere_the_server_gives_its_opinion_alone():
 
 
 def test_without_a_base_no_method_is_verified_that_needs_one():
-    """It is told when the session is opened."""
     verifier = EngineVerifier(HashEngine("large"))
     with pytest.raises(MessageError, match="needs a base"):
         verifier.open(OpenSession((1, 2, 3), (), "fake", Terms("steering")))
@@ -147,7 +143,6 @@ def test_rounds_follow_one_another():
 
 
 def test_a_block_that_does_not_follow_is_refused():
-    """The digest shows that the two sides hold different texts."""
     verifier = opened()
     verifier.verify(block(drafted=(4, 5)))
     with pytest.raises(MessageError, match="follow"):
@@ -155,7 +150,6 @@ def test_a_block_that_does_not_follow_is_refused():
 
 
 def test_another_vocabulary_is_refused():
-    """Ids of another vocabulary would be other words."""
     with pytest.raises(VocabularyMismatchError):
         opened(vocabulary_id="other")
 
@@ -190,7 +184,6 @@ def test_a_block_that_is_kept_whole_has_a_row_where_a_bonus_is_drawn():
 
 
 def test_the_next_text_is_read_from_where_it_differs_from_the_last():
-    """Another version of a text begins with the same prompt."""
     large, base = HashEngine("large"), HashEngine("base")
     verifier = EngineVerifier(large, base)
     for prompt in ((1, 2, 3), (1, 2, 8)):
@@ -203,7 +196,6 @@ def test_the_next_text_is_read_from_where_it_differs_from_the_last():
 
 
 def test_the_time_that_the_models_took_is_told():
-    """So that the device tells it from the time on the line."""
     assert opened().verify(block()).seconds > 0.0
 
 
@@ -237,7 +229,6 @@ def following(count, first=0, epoch=0, text=()):
 
 
 def test_verdicts_come_in_the_order_of_the_blocks():
-    """So many blocks wait as the window holds; not one more."""
     verifier = opened()
     with pytest.raises(MessageError, match="before submit"):
         verifier.collect()
@@ -255,7 +246,6 @@ def test_verdicts_come_in_the_order_of_the_blocks():
 
 
 def test_a_block_of_another_epoch_voids_those_that_wait():
-    """They stood behind a token that was refused."""
     verifier = opened()
     for one in following(WINDOW):
         verifier.submit(one)
@@ -315,31 +305,6 @@ class Frugal:
         return self._hand_out(self.rows.largest_besides(row, token_ids, base, weight))
 
 
-@pytest.mark.parametrize("rule", ["generalist", "contrast"])
-@pytest.mark.parametrize("method", ["steering", "lossless", "speculative", "rejection"])
-def test_rows_that_stay_where_they_are_give_the_same_verdict(method, rule):
-    """And hand out some numbers for each candidate, not the vocabulary."""
-    terms = Terms(method, "stochastic", 0.7, candidates=5, candidate_rule=rule)
-    if method in ("lossless", "speculative"):
-        terms = replace(terms, candidate_rule="generalist")
-    role = role_of(terms)
-    large, base = np.random.default_rng(3).normal(0, 2, (2, 4, 9000)).astype("f4")
-    one = block(drafted=(4, 5, 6), threshold=0.9)
-    if not role.uses_base:
-        base = None
-    far = [None if logits is None else Frugal(logits) for logits in (large, base)]
-
-    plain, found = verify(one, large, base, role), verify(one, *far, role)
-
-    assert found.accepted == plain.accepted
-    assert found.ratio_sum == plain.ratio_sum
-    for here, there in zip(plain.rows, found.rows, strict=True):
-        for name in ("token_ids", "generalist_logprobs", "base_logprobs"):
-            np.testing.assert_array_equal(getattr(here, name), getattr(there, name))
-        assert here.tail_log_ratio == there.tail_log_ratio
-    assert all(rows is None or rows.handed_out < 100 for rows in far)
-
-
 class Whole(Frugal):
     """And can be had whole."""
 
@@ -347,20 +312,43 @@ class Whole(Frugal):
         return self.rows.logits
 
 
-@pytest.mark.parametrize("far", ["generalist", "base"])
-def test_rows_of_two_engines_are_compared(far):
-    """One in this memory, the other elsewhere."""
-    role = role_of(Terms("steering", candidates=5, candidate_rule="contrast"))
-    large, base = np.random.default_rng(3).normal(0, 2, (2, 4, 900)).astype("f4")
+@pytest.mark.parametrize(
+    ("method", "rule", "elsewhere"),
+    [
+        ("steering", "generalist", "both"),
+        ("steering", "contrast", "both"),
+        ("steering", "contrast", "generalist"),
+        ("steering", "contrast", "base"),
+        ("lossless", "generalist", "both"),
+        ("speculative", "generalist", "both"),
+        ("rejection", "generalist", "both"),
+    ],
+)
+def test_rows_that_stay_where_they_are_give_the_same_verdict(method, rule, elsewhere):
+    """And hand out some numbers for each candidate, not the vocabulary, but if one
+    engine is here: then the rows of the other are had whole."""
+    role = role_of(Terms(method, "stochastic", 0.7, candidates=5, candidate_rule=rule))
+    large, base = np.random.default_rng(3).normal(0, 2, (2, 4, 9000)).astype("f4")
     one = block(drafted=(4, 5, 6), threshold=0.9)
-    rows = {"generalist": large, "base": base}
-    rows[far] = Whole(rows[far])
+    rows = {"generalist": large, "base": base if role.uses_base else None}
+    far = {
+        name: logits
+        if logits is None or elsewhere not in ("both", name)
+        else (Frugal if elsewhere == "both" else Whole)(logits)
+        for name, logits in rows.items()
+    }
 
-    plain, found = verify(one, large, base, role), verify(one, *rows.values(), role)
+    plain = verify(one, *rows.values(), role)
+    found = verify(one, *far.values(), role)
 
-    assert (found.accepted, found.ratio_sum) == (plain.accepted, plain.ratio_sum)
-    np.testing.assert_array_equal(found.rows[0].token_ids, plain.rows[0].token_ids)
-    assert found.rows[0].tail_log_ratio == plain.rows[0].tail_log_ratio
+    assert found.accepted == plain.accepted
+    assert found.ratio_sum == plain.ratio_sum
+    for here, there in zip(plain.rows, found.rows, strict=True):
+        for name in ("token_ids", "generalist_logprobs", "base_logprobs"):
+            np.testing.assert_array_equal(getattr(here, name), getattr(there, name))
+        assert here.tail_log_ratio == there.tail_log_ratio
+    frugal = (logits for logits in far.values() if type(logits) is Frugal)
+    assert all(logits.handed_out < 100 for logits in frugal)
 
 
 def plainly_verified(one, large, base, role):

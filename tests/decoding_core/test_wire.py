@@ -87,7 +87,6 @@ def same(one, other):
 
 @given(blocks, st.sampled_from([Kind.RESYNC, Kind.BUSY, Kind.ERROR]), u32, u32, u32)
 def test_blocks_and_signals_survive_their_coding(block, kind, epoch, round_, value):
-    """A frame decodes to what was encoded."""
     assert FORMAT.decode_block(FORMAT.encode_block(block)) == block
     signal = Signal(kind, epoch, round_, value)
     assert FORMAT.decode_answer(FORMAT.encode_signal(signal)) == signal
@@ -96,7 +95,6 @@ def test_blocks_and_signals_survive_their_coding(block, kind, epoch, round_, val
 @pytest.mark.parametrize("form", [COMPARED, ALONE])
 @given(data=st.data())
 def test_a_verdict_survives_its_coding(form, data):
-    """With the base's opinion and without."""
     verdict = data.draw(verdicts(form.with_base))
     same(form.decode_answer(form.encode_verdict(verdict, 8)), verdict)
 
@@ -111,7 +109,6 @@ def test_every_frame_of_a_session_has_one_size(block, verdict):
 
 @given(st.binary(max_size=400), st.sampled_from(["up", "down"]))
 def test_hostile_bytes_are_refused_or_read(data, direction):
-    """Never anything but a message or a MessageError."""
     size = FORMAT.up_size if direction == "up" else FORMAT.down_size
     frame = data.ljust(size, b"\0")[:size]
     decode = FORMAT.decode_block if direction == "up" else FORMAT.decode_answer
@@ -126,7 +123,6 @@ changes = st.lists(st.tuples(st.integers(0, 60), bounds | st.integers(0, 255)))
 
 @given(blocks, changes, st.integers(-3, 3))
 def test_a_mutated_frame_is_a_block_or_refused(block, changes, grown):
-    """What is let in is a block that can be sent again as it came."""
     frame = bytearray(FORMAT.encode_block(block))
     for place, byte in changes:
         frame[place] = byte
@@ -168,7 +164,6 @@ def verdict_of(ids=(1, 5), large=(-1.0, -2.0), small=(-1.0, -2.0), tail=-3.0, **
     ],
 )
 def test_values_that_no_model_says_are_refused(wrong, sentence):
-    """They stop at the wire."""
     sound = verdict_of()
     same(FORMAT.decode_answer(FORMAT.encode_verdict(sound, 1)), sound)
     verdict = verdict_of(**wrong)
@@ -191,7 +186,6 @@ json_values = st.recursive(
     st.dictionaries(st.sampled_from(["session_id", "generalist", "base"]), json_values)
 )
 def test_a_session_has_a_name_for_an_address_and_models_have_some_to_show(body):
-    """Whatever stands in their places."""
     with contextlib.suppress(MessageError):
         opened = opened_from_json(body)
         assert opened.session_id.isascii()
@@ -238,14 +232,12 @@ def test_sizes_depend_on_the_terms_alone(name, base, bonus):
 
 
 def test_another_version_is_named():
-    """So that a person knows which side to renew."""
     frame = FORMAT.encode_block(DraftBlock(0, 0, 0, 0, (), (1,)))
     with pytest.raises(MessageError, match="version 9"):
         FORMAT.decode_block(b"\x09" + frame[1:])
 
 
 def test_opening_survives_json():
-    """With its terms."""
     request = OpenSession(
         (1, 2), (3,), "v", Terms("steering", "stochastic", 0.8, bonus=True)
     )
@@ -255,6 +247,5 @@ def test_opening_survives_json():
 
 
 def test_too_long_blocks_are_refused_at_birth():
-    """A draft beyond the limit never reaches the wire."""
     with pytest.raises(MessageError):
         DraftBlock(0, 0, 0, 0, (), tuple(range(100)))

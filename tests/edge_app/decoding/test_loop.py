@@ -145,7 +145,6 @@ def test_a_bonus_waits_for_what_only_this_person_would_write(bonus_from, origin,
 
 
 def test_the_end_token_ends_the_text():
-    """Nothing is drawn after it."""
     verifier = EngineVerifier(
         TableEngine([3, END], len(PUBLIC)), TableEngine([], len(PUBLIC))
     )
@@ -215,7 +214,6 @@ def test_the_specialist_reads_every_token_once(window):
 
 
 def test_a_dead_server_ends_the_generalist_method_too():
-    """Nothing was drafted; the specialist takes over."""
     inner = EngineVerifier(HashEngine("large"), HashEngine("base"))
     settings = MethodSettings(method="generalist")
     writing = Writing(settings, HashEngine("small"), DyingVerifier(inner, 2))
@@ -225,7 +223,6 @@ def test_a_dead_server_ends_the_generalist_method_too():
 
 
 def test_offline_every_token_is_local():
-    """And the text is the specialist's own."""
     writing = Writing(MethodSettings(), HashEngine("small"), OfflineVerifier())
     writing.run()
     assert set(writing.origins) == {"local"}
@@ -233,7 +230,6 @@ def test_offline_every_token_is_local():
 
 
 def test_stop_keeps_what_is_settled():
-    """Stop is seen between two drafted tokens."""
     writing = hashed(MethodSettings())
     with pytest.raises(StoppedError):
         for _ in writing.loop.blocks():

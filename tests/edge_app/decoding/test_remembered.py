@@ -29,7 +29,6 @@ def test_what_is_remembered_is_what_would_be_computed(readings):
 
 
 def test_no_row_is_computed_twice(monkeypatch):
-    """And no more are kept than are needed."""
     monkeypatch.setattr(on_device, "_KEPT", 4)
     engine = HashEngine("x")
     shared = RememberedRows(engine)

@@ -29,7 +29,6 @@ def test_tokens_joined_give_the_text(text, data):
 
 
 def test_a_fork_leaves_the_settled_text_alone():
-    """A refused draft may end within a character."""
     pieces = ["é".encode()[:1], "é".encode()[1:], b"x"]
     settled = TextDecoder(pieces.__getitem__)
     assert settled.push(0) == ""

@@ -44,12 +44,10 @@ def test_other_texts_come_as_they_are(text):
 
 
 def test_a_block_that_is_closed_once_more_is_none_of_the_text():
-    """The prompt had closed it."""
     assert shown(["\n</th", "ink>", "\n\n", "Hi"]) == "\nHi"
 
 
 def test_a_block_without_end_shows_nothing():
-    """And says that it goes on."""
     remover = ThoughtRemover()
     assert [remover.push(piece) for piece in ("\n", "<think>", "so ", "…")] == [
         *("\n", "", "", "")

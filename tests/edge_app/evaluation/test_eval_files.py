@@ -22,7 +22,6 @@ def one_query(**query):
 
 
 def test_plain_and_packed_files_say_the_same(written):
-    """And a folder holds both, by name."""
     written("a.jsonl", user("u1"), user("u2"))
     written("b.jsonl.xz", user("u1"), user("u2"))
     written("notes.txt", "nothing")
@@ -34,21 +33,18 @@ def test_plain_and_packed_files_say_the_same(written):
 
 
 def test_limits(written):
-    """So many users of each file, so many texts of each."""
     path = written("a.jsonl", user("u1"), user("u2"), user("u3"))
     assert [c.user for c in read_files([path], users=2, queries=1)] == ["u1", "u2"]
     assert len(read_files([path], queries=2)) == 6
 
 
 def test_files_of_one_name_stay_apart(written, tmp_path):
-    """Their users may have the same names."""
     (tmp_path / "other").mkdir()
     one, other = written("a.jsonl", user()), written("other/a.jsonl", user())
     assert {case.group for case in read_files([one, other])} == {str(one), str(other)}
 
 
 def test_the_history_is_searched_as_the_store_is(written):
-    """What matches comes first; years are dates."""
     case = read_files([written("a.jsonl", user())])[0]
     history = case.history()
     assert history.search("day 2", limit=1)[0].text.endswith("2.")
@@ -59,7 +55,6 @@ def test_the_history_is_searched_as_the_store_is(written):
 
 
 def test_a_profile_is_private_notes(written):
-    """And a mixed genre is asked for as a post."""
     case = read_files([written("a.jsonl", user(genre="mixed", profile="Likes tea."))])[
         0
     ]
@@ -105,14 +100,12 @@ def test_what_is_asked_for(written, query, asked, beginning, text):
     ],
 )
 def test_bad_lines_are_told_with_their_place(written, line, reason):
-    """In one sentence that names file, line and item."""
     path = written("a.jsonl", user(), line)
     with pytest.raises(CasesError, match=re.escape(f"{path}, {reason}")):
         read_files([path])
 
 
 def test_files_that_are_none(tmp_path):
-    """Broken, empty or not there."""
     broken, text, empty = (
         tmp_path / name for name in ("a.jsonl.xz", "b.jsonl", "c.jsonl")
     )

@@ -55,7 +55,6 @@ def test_a_file(run, written, tmp_path):
 
 
 def test_the_own_store(run, imported):
-    """It ends with a sentence for its owner."""
     result = run("--queries", 2, "--strength", 1, "--wide")
     assert result.exit_code == 0
     assert "your texts, note" in result.stdout
@@ -65,23 +64,15 @@ def test_the_own_store(run, imported):
 
 @pytest.mark.slow
 def test_synthetic_writers(run):
-    """They need neither a file nor a store."""
     result = run("--synthetic", 1, "--strength", 1)
     assert result.exit_code == 0
     assert "unseen writers" in result.stdout
 
 
-def test_an_empty_store(run):
-    """Says what to do."""
-    result = run()
-    assert result.exit_code == 1
-    assert "specsteer import --help" in result.stderr
-    assert "--sample" in result.stderr
-
-
 @pytest.mark.parametrize(
     ("arguments", "status", "reason"),
     [
+        ([], 1, "specsteer import --help"),  # an empty store
         (["gone.jsonl"], 1, "there is no file or folder gone.jsonl"),
         (["--strength", "much"], 2, "--strength takes numbers"),
         (["--strength", "-1"], 1, "strength must lie between"),
@@ -94,7 +85,6 @@ def test_an_empty_store(run):
     ],
 )
 def test_wrong_usage(run, arguments, status, reason):
-    """A sentence, before anything is measured."""
     result = run(*arguments)
     assert result.exit_code == status
     assert reason in result.stderr
@@ -102,7 +92,6 @@ def test_wrong_usage(run, arguments, status, reason):
 
 
 def test_texts_without_room_are_left_out(run, written):
-    """And counted; if that is all, it is an error."""
     crowded = user("u2", profile="tea " * 9000)
     result = run(written("a.jsonl", user("u1"), crowded), "--strength", 1)
     assert result.exit_code == 0
@@ -112,7 +101,6 @@ def test_texts_without_room_are_left_out(run, written):
 
 
 def test_a_stop_shows_what_was_measured(run, written, tmp_path, monkeypatch):
-    """And the exit status says that it was stopped."""
     measure = Pair.measure
 
     def measure_one(self, case, how):

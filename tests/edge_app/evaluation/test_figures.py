@@ -37,7 +37,6 @@ def split():
 
 
 def test_figures_of_a_group():
-    """Per byte, over all bytes; the best strength is the cheapest."""
     (group,) = summarise(many(), HOW)
     assert group.nats["B"].value == pytest.approx(1.5)
     assert group.changes["S - B"].relative.value == pytest.approx(-0.2)
@@ -49,7 +48,6 @@ def test_figures_of_a_group():
 
 
 def test_verdicts():
-    """Better, worse, or neither."""
     (group,) = summarise(many(), HOW)
     assert group.changes["S - B"].verdict == "yes"
     assert group.changes["T 1 - L"].verdict == "no"
@@ -86,7 +84,6 @@ def test_markdown_has_a_row_per_group():
 
 
 def test_the_wide_table_has_every_strength():
-    """And every threshold."""
     words = tables.wide(summarise(many(), HOW))
     for expected in ("T 0.5", "T 1", "threshold 0.5", "80.0 (80.0 to 80.0)"):
         assert expected in words
@@ -105,7 +102,6 @@ def test_the_wide_table_has_every_strength():
     ],
 )
 def test_what_the_figures_say(texts, sentence):
-    """In words for the person whose texts they are."""
     assert sentence in tables.in_words(summarise(texts, HOW)[-1])
 
 
@@ -141,7 +137,6 @@ def columns(rows):
 
 @given(costs)
 def test_the_figure_is_the_ratio_of_the_sums(rows):
-    """And no draw lies outside the texts' own range."""
     users, nats, size = columns(rows)
     estimate = Resamples(users, 0).ratio(nats, size)
     assert_allclose(estimate.value, nats.sum() / size.sum())
@@ -153,7 +148,6 @@ def test_the_figure_is_the_ratio_of_the_sums(rows):
 
 @given(costs)
 def test_whole_users_are_drawn(rows):
-    """Texts of one user are drawn equally often."""
     users = [user for user, *_ in rows]
     resamples = Resamples(users, 0)
     assert resamples.weights.shape == (RESAMPLES, len(users))

@@ -32,7 +32,6 @@ def known(case):
 
 
 def test_each_text_is_predicted_from_those_before_it(store, tmp_path):
-    """Never from itself, whatever the order of import."""
     add(store, tmp_path, [row(n) for n in (5, 2, 0, 4, 1, 3)])
     cases = held_out(store, 2)
     held = [case.beginning + case.text for case in cases]
@@ -54,7 +53,6 @@ def test_texts_that_hold_most_of_it_are_left_out(store, tmp_path):
 
 
 def test_texts_of_the_same_moment_and_of_no_date_are_left_out(store, tmp_path):
-    """They may have been written later."""
     add(store, tmp_path, [row(n) for n in range(4)])
     add(store, tmp_path, [row(4, date=row(3)["date"]), row(5, date="")])
     case = next(c for c in held_out(store, 2) if SAYINGS[3][:20] in c.beginning)
@@ -62,7 +60,6 @@ def test_texts_of_the_same_moment_and_of_no_date_are_left_out(store, tmp_path):
 
 
 def test_without_any_date_the_order_of_import_counts(store, tmp_path):
-    """There is nothing better."""
     add(store, tmp_path, [row(n, date="") for n in range(6)])
     (case,) = held_out(store, 1)
     assert SAYINGS[5].startswith(case.beginning)
@@ -70,7 +67,6 @@ def test_without_any_date_the_order_of_import_counts(store, tmp_path):
 
 
 def test_kinds_are_held_out_each(store, tmp_path):
-    """And every kind may be read for any."""
     add(store, tmp_path, [row(n, kind=("note", "post")[n % 2]) for n in range(6)])
     cases = held_out(store, 1)
     assert [case.genre for case in cases] == ["note", "post"]
@@ -78,7 +74,6 @@ def test_kinds_are_held_out_each(store, tmp_path):
 
 
 def test_what_stands_in_for_the_request(store, tmp_path):
-    """The subject; a review's stars; else the first words."""
     fields = [{}, {}, {}, {"title": "Beans"}, {"rating": 4, "to": "Mill Inn"}, {}]
     kinds = ["note", "note", "note", "email", "review", "note"]
     rows = [row(n, kind=kinds[n], **fields[n]) for n in range(6)]
@@ -91,7 +86,6 @@ def test_what_stands_in_for_the_request(store, tmp_path):
 
 
 def test_too_few_texts(store, tmp_path):
-    """A sentence says what to do."""
     add(store, tmp_path, [row(n) for n in range(3)])
     with pytest.raises(CasesError, match="specsteer import"):
         held_out(store, 5)

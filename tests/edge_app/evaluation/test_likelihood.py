@@ -40,7 +40,6 @@ def cost(name, prompt, token_ids):
 
 @given(texts, st.integers(1, 20))
 def test_the_cost_is_that_of_the_chain_rule(token_ids, rows):
-    """Whatever the size of the chunks."""
     opinions = read(readers(), token_ids, [1.0], [0.5], rows)
     assert_allclose(opinions.base, cost("small", PUBLIC, token_ids))
     assert_allclose(opinions.specialist, cost("small", PRIVATE, token_ids))
@@ -77,7 +76,6 @@ class BrokenEngine(HashEngine):
 
 @pytest.mark.filterwarnings("ignore:invalid value")
 def test_numbers_that_are_no_probabilities():
-    """A model that gives such is named, not averaged."""
     three = Readers(
         HashEngine("a"), HashEngine("a"), BrokenEngine("b"), PUBLIC, PRIVATE
     )

@@ -23,7 +23,6 @@ case = partial(usual_case, text=TEXT)
 
 
 def test_notes_change_the_specialist_alone(pair):
-    """The other two never see them."""
     bare = pair.measure(case(), HOW)
     noted = pair.measure(case(background=TEXT), HOW)
     assert noted.specialist < bare.specialist
@@ -48,7 +47,6 @@ def test_the_cost_is_that_of_the_conversation(pair):
 
 
 def test_a_cut_text_has_no_end(pair):
-    """Only the bytes that were read are counted."""
     measured = pair.measure(case(), replace(HOW, max_tokens=5))
     assert (measured.tokens, measured.whole) == (5, False)
     ids = pair._small.vocabulary.tokenize(TEXT)[:5]
@@ -68,7 +66,6 @@ def test_a_beginning_is_read_and_not_counted(pair):
 
 
 def test_a_stop(pair):
-    """A long reading ends in the middle."""
     pair._stop.set()
     try:
         with pytest.raises(StoppedError):
@@ -79,7 +76,6 @@ def test_a_stop(pair):
 
 
 def test_two_families_do_not_fit(monkeypatch):
-    """Refused with the names of both."""
     ids = {locate("specialist"): "one", locate("generalist"): "other"}
     monkeypatch.setattr(
         LlamaModel, "vocabulary_id", property(lambda model: ids[model.path])

@@ -19,7 +19,6 @@ HOW = Measuring(strengths=STRENGTHS, thresholds=THRESHOLDS)
 
 @pytest.mark.parametrize("threshold", [0.0, 0.3, 1.0, 50.0])
 def test_what_is_emitted_costs_what_the_method_gives_it(threshold):
-    """Place by place, from the method's own acceptance and target."""
     engines = [HashEngine(name) for name in ("base", "small", "large")]
     text = [3, 1, 4, 1, 5]
     readers = Readers(*engines, public_ids=(1, 2), private_ids=(7, 1, 2))
@@ -67,7 +66,6 @@ KEPT = (0.2, 0.4, 0.8)
 
 
 def test_a_clearly_better_strength_is_chosen():
-    """By nats; the threshold is then verified at that strength."""
     emitted = [(100, 100, 100), (100, 100, 100), (90, 100, 99.0)]
     found = chosen(20, (99, 100, 95), emitted, (0.2, 0.4, 0.8), noise=0.1)
     assert found == (2.0, 1.0)
@@ -85,7 +83,6 @@ def test_noise_changes_nothing():
 
 
 def test_a_faster_threshold_may_cost_a_hundredth():
-    """And no more; a slower one has to save as much."""
     cheap = [(100, 100, 100.5)] * 3
     dear = [(100, 100, 102.0)] * 3
     saving = [(98.0, 100, 102.0)] * 3
@@ -97,12 +94,10 @@ def test_a_faster_threshold_may_cost_a_hundredth():
 
 
 def test_a_threshold_that_keeps_no_more_is_not_chosen():
-    """Though it costs nothing."""
     assert chosen(20, (100, 100, 100), FLAT, (0.4, 0.4, 0.4), noise=0.05)[1] == 0.5
 
 
 def test_few_texts_choose_nothing():
-    """Five, even all pointing one way."""
     made = texts(5, (100, 100, 50), [(50, 100, 50)] * 3, KEPT, noise=0.1)
     found = tune(made, HOW, 1.0, 0.5, 0)
     assert (found.strength.chosen, found.threshold.chosen) == (1.0, 0.5)
@@ -112,7 +107,6 @@ def test_few_texts_choose_nothing():
 
 
 def test_tables_have_bars_where_there_is_room():
-    """As wide as the terminal allows, and none where it is narrow."""
     found = tune(texts(20, (110, 100, 105), FLAT, KEPT), HOW, 1.0, 0.5, 0)
     for curve, bars in (
         (found.strength, [0, 24, 0, 12]),

@@ -316,7 +316,6 @@ def test_what_leaves_is_noted_before_it_does(left):
 
 
 def test_a_day_is_shared_by_its_texts():
-    """And the last of them may tell what is left."""
     noted = []
 
     def note(nats):
@@ -330,7 +329,6 @@ def test_a_day_is_shared_by_its_texts():
 
 
 def test_where_the_history_changes_nothing_next_to_nothing_is_told():
-    """Top-p alone costs less than a hundredth of a nat a draw."""
     settings = replace(STEERING, top_p=0.95)
     twins = [HashEngine("base", memory=2) for _ in range(3)]  # both prompts end alike
     account = Account(settings.draw(), twins[0], lambda event: None)
@@ -403,7 +401,6 @@ def test_what_a_draft_and_its_decision_tell_together(outcomes, limit):
     ],
 )
 def test_with_a_mixture_one_token_is_emitted_as_it_is_defined(method, bound):
-    """By going through all random numbers of the whole loop."""
     models = np.log(np.random.default_rng(5).dirichlet(np.ones(4), 3))
     settings = MethodSettings(
         method=method, temperature=1.0, draft_length=1, threshold=0.7, candidates=4

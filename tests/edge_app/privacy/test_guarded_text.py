@@ -85,7 +85,6 @@ def test_planted_secrets_do_not_leave(set_):
 @pytest.mark.slow
 @pytest.mark.parametrize("set_", ["tuned", "held_out"])
 def test_of_a_thousand_planted_secrets_hardly_one_leaves(set_):
-    """Ten kinds, four genres, at most one in a hundred."""
     assert len(leaking(1000, 2, set_)) <= 10
 
 
@@ -186,7 +185,6 @@ def test_the_account_reads_what_the_server_reads(method, length, window, limit, 
     ],
 )
 def test_a_check_that_fails_lets_nothing_leave(step, monkeypatch):
-    """Whatever of it breaks at the sight of a name."""
     servers = []
 
     class Kept(guarded.Listening):

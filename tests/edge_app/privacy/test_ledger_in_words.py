@@ -109,7 +109,6 @@ def test_lines_older_than_the_retention_time_go_when_a_text_begins(tmp_path):
 
 
 def test_while_a_text_is_written_nothing_is_dropped(path):
-    """Another program's lines would be lost with the file."""
     with closing(Ledger(path)) as ledger:
         Ledger(path, keep_days=1).close()
         assert len(list(read_ledger(path))) == 5

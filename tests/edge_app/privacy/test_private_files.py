@@ -82,7 +82,6 @@ MAKERS = {
 
 @pytest.mark.parametrize("maker", MAKERS)
 def test_what_is_made_is_private_whatever_the_umask(tmp_path, umask, maker):
-    """Files, and the folders that they need."""
     folder = tmp_path / "own"
     folder.mkdir(0o700)
     MAKERS[maker](folder)
@@ -121,7 +120,6 @@ def test_a_planted_link_leads_nowhere(tmp_path, maker, name):
 
 
 def test_an_address_is_announced_where_nobody_can_swap_it(tmp_path):
-    """Who reads it sends a token there."""
     check_announce(tmp_path / "address.json")
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(0o777)

@@ -66,7 +66,6 @@ def test_a_run_over_several_messages_is_one_phrase(size):
 
 
 def test_greetings_sign_offs_and_words_of_the_request_are_no_news():
-    """Those words are in the letter, too, and are no phrase of it."""
     letter = LETTER.replace("It is what it is", "I say that the boat is mended")
     text = (
         "Dear old Ona, I could say that the boat is mended.\n\n"
@@ -107,7 +106,6 @@ def test_a_text_counts_its_own_messages_alone():
 
 
 def test_what_a_prompt_gives_away_is_seen():
-    """Of a method that has the server read the history."""
     (only,) = quoted(messages.opening(TERMS, ids(LETTER)))
     assert "marguerite quillfeather" in " ".join(only.facts).casefold()
 

@@ -227,7 +227,6 @@ def test_what_stands_beside_a_word_that_tells_is_found_elsewhere(letter, draft, 
 
 
 def test_odd_texts_take_no_time():
-    """No pattern tries the same signs in many ways."""
     for odd in (
         ". ",
         "a@b. ",
@@ -360,7 +359,6 @@ def test_a_report_says_what_would_be_sent():
 
 
 def test_a_clear_stretch_stays_as_it_is_whatever_follows():
-    """At every place of a text, for all that can follow it."""
     text = (
         "Dear Ana, zoltan and Will Baker (kx 7731) say we are selling the old mill "
         "before winter; 12 Harbour Lane, 0176 5512-334, on 3 April 1979. Best, Tess"

@@ -71,21 +71,18 @@ def about(word):
 
 @pytest.mark.parametrize("name", available())
 def test_choices_are_found_by_their_files(name):
-    """Each says what it is in a line."""
     check(name)
     assert 10 < len(summary(name)) <= 50
     assert USUAL in available()
 
 
 def test_an_unknown_choice_is_refused_with_the_list():
-    """Before anything is read."""
     with pytest.raises(InvalidSettingsError, match="choose one of: bm25, noise, none"):
         check("nonsense")
 
 
 @pytest.mark.parametrize("name", [name for name in available() if name != "none"])
 def test_every_choice_gives_so_many_texts_and_none_excluded(name, texts):
-    """Each once, and the same again."""
     excluded = frozenset(ids(found(name, texts)))
     assert len(excluded) == PASSAGES
     assert found(name, texts, excluded=excluded).passages
@@ -96,7 +93,6 @@ def test_every_choice_gives_so_many_texts_and_none_excluded(name, texts):
 
 
 def test_bm25_is_the_usual_search(texts):
-    """Matches first."""
     assert ids(found("bm25", texts)) == [
         passage.record_id for passage in find_passages(texts, REQUEST)
     ]
@@ -104,7 +100,6 @@ def test_bm25_is_the_usual_search(texts):
 
 
 def test_recency_is_the_newest_of_the_kind(texts):
-    """Whatever was asked for; then the newest of other kinds."""
     assert ids(found("recency", texts)) == [16, 14, 12, 10, 8]
     assert ids(found("recency", texts, limit=9))[-1] == 15
 
@@ -133,7 +128,6 @@ def test_noise_is_what_fits_least(texts):
 
 
 def test_none_gives_nothing(texts):
-    """No text and no notes."""
     nothing = found("none", texts)
     assert not nothing.passages
     assert nothing.beside("Mine.") == "Mine."

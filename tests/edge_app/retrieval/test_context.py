@@ -38,7 +38,6 @@ def build(passages, room=2000, background="", max_tokens=100, **options):
 
 
 def test_the_public_prompt_holds_the_request_alone():
-    """Neither passages nor notes."""
     prompts = build([passage(1)], background="secret notes")
     assert "secret" not in prompts.public_ids
     assert "Hullo" not in prompts.public_ids
@@ -47,13 +46,11 @@ def test_the_public_prompt_holds_the_request_alone():
 
 
 def test_the_best_passage_stands_next_to_the_request():
-    """The last words of a prompt count most for a small model."""
     ids = build([passage(1, "best words"), passage(2, "other words")]).private_ids
     assert ids.index("other") < ids.index("best")
 
 
 def test_passages_that_leave_no_room_for_the_text_are_left_out():
-    """The best come first; what is used is what is reported."""
     passages = [passage(n, f"w{n} " * 60) for n in range(1, 6)]
     prompts = build(passages, room=300)
     assert [source.record_id for source in prompts.sources] == [1, 2]
@@ -61,7 +58,6 @@ def test_passages_that_leave_no_room_for_the_text_are_left_out():
 
 
 def test_a_request_that_is_too_long_is_refused():
-    """With what to do."""
     with pytest.raises(ContextFullError, match="max-tokens"):
         build([], room=130, background="word " * 200)
 
@@ -80,14 +76,12 @@ def test_a_text_that_is_clamped_gets_the_room_there_is():
 
 @given(st.text(alphabet="ab. \n", max_size=300), st.integers(5, 40))
 def test_shortening_keeps_the_room(text, tokens):
-    """And never makes a text longer."""
     short = shortened(text, tokens, words)
     assert len(words(short)) <= max(tokens, 0) or len(words(text)) <= tokens
     assert len(short) <= len(text) + 2
 
 
 def test_shortening_keeps_the_sign_off():
-    """It is the writer's style."""
     text = "Hullo Ana,\n\n" + "One two three. " * 50 + "\n\nYours in a hurry,\nTess"
     short = shortened(text, 40, words)
     assert short.startswith("Hullo Ana,\n")
@@ -96,6 +90,5 @@ def test_shortening_keeps_the_sign_off():
 
 
 def test_titles_name_kind_person_day_and_subject():
-    """As the screen shows them."""
     assert title(passage(9)) == "email to Ana, 2024-08-09: letter 9"
     assert title(passage(9, kind="review")) == "review of Ana, 2024-08-09: letter 9"

@@ -60,7 +60,6 @@ def test_a_recipient_has_a_name_and_an_address(recipient, name, address):
     ],
 )
 def test_the_first_name_is_what_a_person_would_say(recipient, name):
-    """Never a header as it is; nothing where no name is known."""
     assert first_name(recipient) == name
 
 
@@ -78,7 +77,6 @@ def test_the_first_name_is_what_a_person_would_say(recipient, name):
     ],
 )
 def test_a_greeting_tells_the_name(text, recipient, name):
-    """With the title, if the writer uses it."""
     assert greeted(text, recipient)[0] == name
 
 
@@ -92,7 +90,6 @@ def test_letters_tell_what_somebody_is_called():
 
 
 def test_a_letter_to_somebody_else_greets_the_recipient():
-    """And nobody where no name is known."""
     text = "Hullo Ines,\n\nInes, the tea is cold."
     assert readdressed(text, "Ines Carr", "Tom") == text.replace("Ines", "Tom", 1)
     assert readdressed(text, "Ines Carr", "") == "Hullo,\n\nInes, the tea is cold."
@@ -103,7 +100,6 @@ def test_a_letter_to_somebody_else_greets_the_recipient():
 
 @given(st.text(), st.text())
 def test_whatever_a_header_holds_no_address_is_a_name(recipient, text):
-    """And nothing of it raises."""
     name, _ = parted(f"{recipient} <a@b.example>")
     assert "@" not in name
     assert "\n" not in called(recipient, [text])

@@ -80,7 +80,6 @@ def write(settings, verifier):
 @pytest.mark.parametrize("added", [SIZE, 1 << 30])
 @pytest.mark.parametrize("method", ASKED)
 def test_ids_outside_of_the_vocabulary_end_the_text_with_a_sentence(method, added):
-    """In every method that is sent rows."""
     settings = MethodSettings(method=method, candidates=5)
     inner = EngineVerifier(HashEngine("large"), HashEngine("base"))
     with pytest.raises(DecodingError, match="token"):
@@ -89,7 +88,6 @@ def test_ids_outside_of_the_vocabulary_end_the_text_with_a_sentence(method, adde
 
 @pytest.mark.parametrize("method", ["steering", "lossless", "costeer"])
 def test_the_base_on_the_device_is_asked_of_its_own_tokens_alone(method):
-    """It looks its opinion up by the server's ids."""
     settings = MethodSettings(method=method, candidates=5, base="edge")
     faulty = Faulty(EngineVerifier(HashEngine("large")), adding(SIZE))
     with pytest.raises(MessageError, match="tokens that this device"):

@@ -283,7 +283,6 @@ def test_every_wait_for_a_verdict_ends(serve, limits, says, monkeypatch):
 
 @pytest.mark.parametrize("serve", [drip_head, drip_body, silent])
 def test_an_answer_has_so_long_as_a_whole(serve):
-    """A byte now and then starts no new wait."""
     with Spiteful(serve) as server:
         connection = Connection(server.url, "", lambda _: None)
         with pytest.raises(CloudUnreachableError, match=r"takes too long|no answer"):
@@ -303,7 +302,6 @@ def test_a_verdict_has_so_long_as_a_whole(after, monkeypatch):
 
 
 def test_the_person_is_told_what_is_waited_for(monkeypatch):
-    """Once for a block."""
     monkeypatch.setattr(client, "_WORD_SECONDS", 0.1)
     monkeypatch.setattr(client, "_ANSWER_SECONDS", 0.4)
     told = []
@@ -314,7 +312,6 @@ def test_the_person_is_told_what_is_waited_for(monkeypatch):
 
 
 def test_a_server_that_does_not_read_is_too_slow():
-    """More than the buffers between both take."""
     with Spiteful(lambda server, _: server.over.wait()) as server:
         connection = Connection(server.url, "", lambda _: None)
         body = {"prompt_ids": [1] * 8_000_000}
@@ -465,7 +462,6 @@ def test_the_first_ctrl_c_ends_every_wait(place):
 
 
 def test_the_first_ctrl_c_ends_a_connection_that_is_not_taken(monkeypatch):
-    """Such as the look-up of a name that nobody knows."""
     stop, reached, over = threading.Event(), threading.Event(), threading.Event()
 
     def hang(*_, **__):
@@ -508,7 +504,6 @@ def test_a_session_is_closed_on_the_server_after_a_stop():
 
 
 def test_a_packed_answer_is_refused_unread():
-    """A megabyte and a half would become one and a half gigabytes."""
     asked, packed = [], gzip.compress(b" " * 20_000_000)
 
     def serve(_, peer):
@@ -548,7 +543,6 @@ def test_a_body_is_no_longer_than_an_answer_can_be(status):
 
 
 def test_a_message_is_no_longer_than_the_terms_allow():
-    """However many fragments it comes in."""
     with Spiteful(open_then(flood)) as server:
         tracemalloc.start()
         with pytest.raises(CloudUnreachableError, match="breaks every connection"):
@@ -571,7 +565,6 @@ def test_busy_is_believed_for_ten_seconds_at_most(milliseconds):
     [("5", 5), ("1e9", 10), ("inf", 10), ("nan", 1), ("-3", 1), ("soon", 1), (None, 1)],
 )
 def test_retry_after_is_believed_within_reason(header, seconds):
-    """It comes from a stranger."""
     error = error_of("http://x", 503, {}, header)
     assert error.retry_after == seconds
 

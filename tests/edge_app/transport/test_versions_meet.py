@@ -29,7 +29,6 @@ def test_the_device_says_which_of_the_two_to_update(header, says):
     ("device", "older"), [(VERSION - 1, "the device"), (VERSION + 1, "the server")]
 )
 def test_the_server_says_so_too(caplog, device, older):
-    """In its answer and in its log."""
     caplog.set_level(logging.WARNING)
     body = open_to_json(replace(open_request(), version=device))
     with running() as server:
