@@ -98,7 +98,7 @@ def watched_transport(
     as PEM, that one alone is taken, whatever authorities say.
 
     httpx has no public place to put a network backend, so the pool's own is wrapped;
-    `tests/edge_app/decoding/test_text_and_traffic.py` fails when that place moves.
+    `tests/edge_app/transport/test_line.py` fails when that place moves.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     # As browsers do: docs/check-it-yourself.md.

@@ -11,6 +11,7 @@ import tracemalloc
 
 import pytest
 
+from base.bounded_http import BoundedBackend, Line
 from decoding_core.errors import (
     CloudBusyError,
     CloudSlowError,
@@ -39,6 +40,7 @@ from edge_app.transport.client import (
     Connection,
     error_of,
     error_of_signal,
+    watched_transport,
 )
 from tests.fakes import verdict_on
 from tests.waiting import PATIENCE, let_pass, moments
@@ -585,3 +587,22 @@ def test_the_text_that_an_opening_holds_is_told_as_sent():
     assert [e.token_ids for e in told if isinstance(e, Sent) and e.what == "open"] == [
         (5, 6, 7)
     ]
+
+
+def test_the_place_where_bytes_are_counted_is_still_there():
+    """httpx has no public one; should this fail, the ledger would be wrong."""
+    transport = watched_transport(Line(), "http://127.0.0.1")
+    assert isinstance(transport._pool._network_backend, BoundedBackend)
+
+
+def test_what_was_sent_is_told_even_when_nobody_answers():
+    """A peer may read a request and hang up; the ledger must not understate."""
+    events = []
+    with Spiteful(lambda _, peer: request_of(peer)) as server:
+        connection = Connection(server.url, "token", events.append)
+        with pytest.raises(CloudUnreachableError):
+            ask(connection)
+        connection.close()
+    (event,) = events
+    assert (event.what, event.payload) == ("open", b'{"prompt_ids": [1]}')
+    assert event.size > 100

@@ -1,14 +1,44 @@
-"""A block of thoughts is taken off the beginning of a text."""
+"""Texts of tokens; a block of thoughts is taken off the beginning."""
 
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from decoding_core.messages import TokenBlock
-from edge_app.decoding.events import Drafted, EventEmitter, HeldBack, ThoughtRemover
+from edge_app.decoding.events import (
+    Drafted,
+    EventEmitter,
+    HeldBack,
+    TextDecoder,
+    ThoughtRemover,
+)
 from models.never_drawn import MARKS
+
+
+@given(st.text(), st.data())
+def test_tokens_joined_give_the_text(text, data):
+    """However the bytes are cut into tokens; only a text that breaks off in the mark of
+    a block of thoughts stays without it."""
+    begun = text.lstrip()
+    assume(not any(mark.startswith(begun) for both in MARKS for mark in both))
+    raw = text.encode()
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(raw)), max_size=8)))
+    bounds = [0, *cuts, len(raw)]
+    pieces = [raw[a:b] for a, b in pairwise(bounds)]
+    decoder = TextDecoder(lambda index: pieces[index])
+    assert "".join(decoder.push(i) for i in range(len(pieces))) == text
+
+
+def test_a_fork_leaves_the_settled_text_alone():
+    pieces = ["é".encode()[:1], "é".encode()[1:], b"x"]
+    settled = TextDecoder(pieces.__getitem__)
+    assert settled.push(0) == ""
+    waiting = settled.fork()
+    assert waiting.push(1) == "é"
+    assert waiting.push(2) == "x"
+    assert settled.push(1) == "é"
 
 
 def shown(pieces):
