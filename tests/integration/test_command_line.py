@@ -7,9 +7,7 @@ import signal
 from contextlib import closing
 
 import pytest
-from click.testing import CliRunner
 
-from edge_app.cli import cli
 from edge_app.commands import write as write_command
 from edge_app.config.settings import ledger_path
 from edge_app.decoding.events import Settled
@@ -17,6 +15,7 @@ from edge_app.privacy.ledger import read_ledger
 from edge_app.transport.child_server import ChildServer
 from models.files import locate
 from models.gguf_header import read_layout
+from tests.command import specsteer
 
 pytestmark = pytest.mark.usefixtures("same_kernels")
 CLEAR = "--token-in-clear"
@@ -27,23 +26,13 @@ LONG = (
 """So hot that hardly any text ends by itself, and a round for each token."""
 
 
-def run(*arguments, stdin=""):
-    return CliRunner().invoke(
-        cli,
-        [str(argument) for argument in arguments],
-        input=stdin,
-        prog_name="specsteer",
-        catch_exceptions=False,
-    )
-
-
 @pytest.fixture
 def write(server):
     """`specsteer write` with the server of the tests; its result."""
 
     def call(*arguments, **options):
         at = ("--server", server.url, "--token", server.token, CLEAR)
-        return run("write", *at, *arguments, **options)
+        return specsteer("write", *at, *arguments, **options)
 
     return call
 
@@ -125,10 +114,10 @@ def test_a_specialist_of_another_vocabulary_at_a_server(write, other_vocabulary)
 def test_no_server_writes_on_alone_or_fails(home):
     """As the person chose; status 3 is for this alone."""
     nowhere = ("--server", "http://127.0.0.1:9", "--max-tokens", "5")
-    alone = run("write", "x", *nowhere)
+    alone = specsteer("write", "x", *nowhere)
     assert "written on this device alone" in alone.stderr
     assert alone.exit_code == 0
-    strict = run("write", "x", "--no-offline", *nowhere)
+    strict = specsteer("write", "x", "--no-offline", *nowhere)
     assert "there is no answer from the server" in sentence(strict)
     assert strict.exit_code == 3
 
@@ -150,7 +139,8 @@ def test_a_server_killed_in_mid_text(monkeypatch, option):
 
         monkeypatch.setattr(write_command.Output, "add", add)
         at = ("--server", child.url, "--token", child.token, CLEAR)
-        result = run("write", "--json", *at, *LONG, "--max-tokens", "24", *option, "x")
+        words = (*LONG, "--max-tokens", "24", *option, "x")
+        result = specsteer("write", "--json", *at, *words)
     body = json.loads(result.stdout)
     assert body["text"]
     assert body["tokens"][0]["origin"] != "local"
@@ -168,17 +158,17 @@ def test_doctor_finds_all_well_and_says_what_is_not(home, server, other_vocabula
     settings.write_text(
         f"server = '{server.url}'\ntoken = '{server.token}'\ntoken_in_clear = true\n"
     )
-    well = run("doctor")
+    well = specsteer("doctor")
     assert well.exit_code == 0, well.stdout
     assert f"{server.url} answers" in well.stdout
     settings.write_text(
         f"server = 'http://127.0.0.1:9'\nspecialist = '{other_vocabulary}'\n"
     )
-    ill = run("doctor")
+    ill = specsteer("doctor")
     bad = [line for line in ill.stdout.splitlines() if line.startswith("BAD")]
     assert [line.split()[1] for line in bad] == ["models", "server"]
     assert ill.exit_code == 1
     settings.write_text("threads = 'x'")
-    broken = run("doctor")
+    broken = specsteer("doctor")
     assert "BAD  settings" in broken.stdout
     assert broken.exit_code == 1

@@ -4,12 +4,10 @@ import json
 import threading
 
 import pytest
-from click.testing import CliRunner
 
 from decoding_core.methods import available, build
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier
-from edge_app.cli import cli
 from edge_app.config.settings import ledger_path
 from edge_app.decoding.events import Settled
 from edge_app.decoding.on_device import EdgeBaseVerifier
@@ -19,6 +17,7 @@ from edge_app.service.text_job import TextJob
 from edge_app.transport.client import CloudVerifier
 from models.engines.llama_cpp import LlamaContext
 from models.prompts import Request
+from tests.command import specsteer
 
 pytestmark = pytest.mark.usefixtures("same_kernels")
 CLEAR = "--token-in-clear"
@@ -30,12 +29,6 @@ ON_THE_SERVER = [
 
 OF_EACH_KIND = ("steering", "lossless", "generalist")
 """One that the server decides, one that the device decides, one without drafts."""
-
-
-def run(*arguments):
-    return CliRunner().invoke(
-        cli, ["write", *arguments], input="", prog_name="specsteer"
-    )
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +129,7 @@ def test_the_command_writes_with_every_method(method, server, letters):
     """`specsteer write --method NAME`, over the socket where it needs one."""
     at = ("--server", server.url, "--token", server.token, CLEAR)
     limit = ("--max-tokens", "6", "--no-offline", "--json", "--verbose")
-    result = run("--method", method, *at, *limit, "Thank Ana.")
+    result = specsteer("write", "--method", method, *at, *limit, "Thank Ana.")
     assert result.exit_code == 0, result.stderr
     body = json.loads(result.stdout)
     alone = method.startswith("specialist")
@@ -157,6 +150,6 @@ def test_the_command_writes_with_every_method(method, server, letters):
 
 def test_the_help_lists_the_methods():
     """One line each."""
-    lines = run("--help-all").stdout.splitlines()
+    lines = specsteer("write", "--help-all").stdout.splitlines()
     for name in available():
         assert sum(line.strip().startswith(f"{name} ") for line in lines) == 1

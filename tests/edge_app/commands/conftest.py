@@ -1,9 +1,8 @@
 import json
 
 import pytest
-from click.testing import CliRunner
 
-from edge_app.cli import cli
+from tests.command import specsteer
 
 
 @pytest.fixture(autouse=True)
@@ -13,18 +12,7 @@ def no_probe(monkeypatch):
 
 @pytest.fixture
 def run():
-    """Calls `specsteer` in this process; a traceback fails the test."""
-
-    def call(*arguments, stdin=None):
-        return CliRunner(charset="utf-8").invoke(
-            cli,
-            [str(argument) for argument in arguments],
-            input=stdin,
-            prog_name="specsteer",
-            catch_exceptions=False,
-        )
-
-    return call
+    return specsteer
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import os
 
 import pytest
 from click.shell_completion import ShellComplete
-from click.testing import CliRunner
 
 from edge_app.cli import cli
 from edge_app.config.settings import store_path
@@ -24,18 +23,14 @@ def full(home):
     return home
 
 
-def run(*words, **options):
-    return CliRunner().invoke(cli, ["purge", *words], **options)
-
-
 def left(home):
     return {path.name for path in home.iterdir()}
 
 
-def test_it_says_what_there_is_and_deletes_nothing_unasked(full):
+def test_it_says_what_there_is_and_deletes_nothing_unasked(full, run):
     before = left(full)
     for words in (("--dry-run",), ()):
-        done = run(*words)
+        done = run("purge", *words)
         assert "your letters" in done.output
         assert "drafts of the app" in done.output
         assert "notes.txt" not in done.output
@@ -44,22 +39,22 @@ def test_it_says_what_there_is_and_deletes_nothing_unasked(full):
     assert "--yes does it" in done.output
 
 
-def test_all_of_ours_goes_and_nothing_else(full, tmp_path):
+def test_all_of_ours_goes_and_nothing_else(full, run, tmp_path):
     target = tmp_path / "dotfiles.toml"
     target.write_text("[method]")
     (full / "settings.toml").unlink()
     (full / "settings.toml").symlink_to(target)
     kept = os.open(full / "store.db", os.O_RDONLY)
-    done = run("--yes")
+    done = run("purge", "--yes")
     assert done.exit_code == 0, done.output
     assert left(full) == {"notes.txt"}
     assert target.read_text() == "[method]"
     assert b"geheim" not in os.read(kept, 100), "it is overwritten"
     os.close(kept)
-    assert "there is nothing of ours" in run("--yes").output
+    assert "there is nothing of ours" in run("purge", "--yes").output
 
 
-def test_nothing_goes_while_something_of_ours_runs(full):
+def test_nothing_goes_while_something_of_ours_runs(full, run):
     for name, sentence in (
         ("drafts/draft-1.jsonl", "the app has a draft open"),
         ("store.db.lock", "an import is running"),
@@ -67,31 +62,28 @@ def test_nothing_goes_while_something_of_ours_runs(full):
     ):
         with (full / name).open("a") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            done = run("--yes")
+            done = run("purge", "--yes")
         assert done.exit_code == 1
         assert sentence in done.output
         assert (full / "store.db").exists()
 
 
-def test_every_name_that_the_program_makes_is_known(home):
+def test_every_name_that_the_program_makes_is_known(home, run):
     """A store, made as the program makes it."""
     for words in (("status",), ("search", "tea")):
-        CliRunner().invoke(cli, words)
-    run("--yes")
+        run(*words)
+    run("purge", "--yes")
     assert left(home) == set()
 
 
-def test_commands_and_their_values_are_completed():
+def test_commands_and_their_values_are_completed(run):
     def completed(*words):
         *before, typed = words
         shell = ShellComplete(cli, {}, "specsteer", "_SPECSTEER_COMPLETE")
         return {item.value for item in shell.get_completions(before, typed)}
 
     for shell in ("bash", "zsh", "fish"):
-        assert (
-            "_SPECSTEER_COMPLETE"
-            in CliRunner().invoke(cli, ["completion", shell]).output
-        )
+        assert "_SPECSTEER_COMPLETE" in run("completion", shell).output
     assert completed("pu") == {"purge"}
     assert completed("completion", "") == {"bash", "zsh", "fish"}
     assert completed("write", "--specialist", "embedded-s") == {"embedded-specialist"}

@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 from click.testing import CliRunner
@@ -11,19 +12,12 @@ from evaluation_helpers import SAYINGS, user
 
 from edge_app.cli import cli
 from edge_app.evaluation.pair import Pair
+from tests.command import specsteer
 
 
 @pytest.fixture
 def run():
-    """Calls `specsteer lab evaluate` in this process; a traceback fails the test."""
-
-    def call(*arguments):
-        words = ["lab", "evaluate", *map(str, arguments)]
-        return CliRunner(charset="utf-8").invoke(
-            cli, words, prog_name="specsteer", catch_exceptions=False
-        )
-
-    return call
+    return partial(specsteer, "lab", "evaluate")
 
 
 @pytest.fixture

@@ -7,17 +7,17 @@ import socket
 import subprocess
 import sys
 from contextlib import suppress
+from functools import partial
 from threading import Thread
 
 import pytest
-from click.testing import CliRunner
 
 from base.locks import lock
-from edge_app.cli import cli
 from models.files import hub_models, locate
 from models.local import pulling
 from models.local.describing import describe
 from models.local.finding import folder_of, pulled_folder, read_note
+from tests import command
 from tests.models.local.small_hub import REVISION, lfs, small_hub
 from tests.waiting import PATIENCE, ROOT, let_pass, wait_until
 
@@ -42,10 +42,7 @@ def hub(monkeypatch):
     library.close_session()
 
 
-def specsteer(*words):
-    return CliRunner(charset="utf-8").invoke(
-        cli, ["models", *words], prog_name="specsteer", catch_exceptions=False
-    )
+specsteer = partial(command.specsteer, "models")
 
 
 def sentence(done):
