@@ -219,15 +219,10 @@ class _Watched(asyncio.Protocol):
     loop: asyncio.AbstractEventLoop
     transport: asyncio.Transport
 
-    def __init__(
-        self,
-        config: Config,
-        server_state: ServerState,
-        app_state: dict[str, Any],
-        _loop: asyncio.AbstractEventLoop | None = None,
-    ) -> None:
-        super().__init__(config, server_state, {**app_state}, _loop)  # type: ignore[call-arg]  # of uvicorn's protocol
-        self._table: ConnectionTable = app_state[CONNECTIONS]
+    @property
+    def _table(self) -> ConnectionTable:
+        table: ConnectionTable = self.app_state[CONNECTIONS]
+        return table
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The client has gone."""
@@ -258,7 +253,7 @@ class HttpConnection(_Watched, H11Protocol):
             arrived.leave()
         super().connection_made(transport)
         self._peer = Peer(self.client[0] if self.client else "", self._hang_up)
-        self.app_state[PEER] = self._peer
+        self.app_state = {**self.app_state, PEER: self._peer}
         self._table.enter(self._peer, self.loop.time())
 
     def data_received(self, data: bytes) -> None:
@@ -268,11 +263,15 @@ class HttpConnection(_Watched, H11Protocol):
             self._note_stage()
 
     def handle_websocket_upgrade(self, event: h11.Request) -> None:
-        """Become a `StreamConnection`, which is given the whole request at once."""
+        """Become a `StreamConnection`, which is given the whole request at once. One
+        that it could not even parse is answered, where uvicorn would leave it."""
         super().handle_websocket_upgrade(event)
         stream = self.transport.get_protocol()
-        if isinstance(stream, StreamConnection):
-            stream.refuse_unread()
+        if not isinstance(stream, StreamConnection):
+            return
+        if stream.conn.handshake_exc is not None and not stream.handshake_initiated:
+            self.transport.write(raw_answer(problems.of_status(400)))
+            self.transport.close()
 
     def on_response_complete(self) -> None:
         """Go on with the next request, which may be here already."""
@@ -294,8 +293,8 @@ class HttpConnection(_Watched, H11Protocol):
             self._table.rest(self._peer, now)
 
     def _hang_up(self, stage: Stage | None) -> None:
-        """Hang up. A client whose request has begun, or that found no room, is told
-        why."""
+        """Hang up, with the reason for a client whose request has begun, or that found
+        no room."""
         heard = self.cycle or bool(self.conn.trailing_data[0])
         answered = self.cycle and self.cycle.response_started
         if stage is None and not heard:
@@ -325,13 +324,6 @@ class StreamConnection(_Watched, WebSocketsSansIOProtocol):
         super().on_task_complete(task)
         if self.initial_response is not None:
             self.app_state[ANSWERS][self.initial_response[0]] += 1
-
-    def refuse_unread(self) -> None:
-        """Answer a request to upgrade that could not even be parsed; uvicorn would
-        leave it at that."""
-        if self.conn.handshake_exc is not None and not self.handshake_initiated:
-            self.transport.write(raw_answer(problems.of_status(400)))
-            self.transport.close()
 
 
 def raw_answer(problem: problems.Problem) -> bytes:

@@ -13,7 +13,6 @@ from cloud_api.auth import (
     digest_of,
     make_token,
     shown_token,
-    stored_token,
 )
 from cloud_api.cli import main
 from cloud_api.middleware import OPEN_PATHS
@@ -83,14 +82,6 @@ def test_tokens_are_256_bits_in_base_62_with_a_checksum():
         )
         assert value == zlib.crc32(random.encode())
     assert digest_of(token) != digest_of(token[:-1])
-
-
-def test_a_token_is_made_once_for_the_user_alone(tmp_path):
-    token = stored_token(tmp_path)
-    assert stored_token(tmp_path) == token
-    path = tmp_path / "cloud-token"
-    assert path.stat().st_mode & 0o777 == 0o600
-    assert [one.name for one in tmp_path.iterdir()] == ["cloud-token"]
 
 
 @pytest.mark.parametrize("token", ["", "a b", "tokén", "a\n"])
