@@ -8,36 +8,27 @@ FAILS_AT_TWO = """
 import sys
 from pathlib import Path
 count = Path(sys.argv[1])
-turn = int(count.read_text()) + 1
-count.write_text(str(turn))
-if turn == 2:
-    print("FAILED tests/test_a.py::test_b - assert 1 == 2")
-    sys.exit(1)
+count.write_text(count.read_text() + "x")
+if count.read_text() == "xx":
+    sys.exit("FAILED tests/test_a.py::test_b - assert 1 == 2")
 """
 
 
 def test_failed_runs_are_counted_named_and_kept(tmp_path, monkeypatch, capsys):
+    """Nothing stays of those that passed."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with busy(1):
+        assert soak(1, [sys.executable, "-c", ""]) == 0
+    assert list(tmp_path.iterdir()) == []
     count = tmp_path / "count"
-    count.write_text("0")
-    command = [sys.executable, "-c", FAILS_AT_TWO, str(count)]
-
-    assert soak(3, command) == 1
-
+    count.touch()
+    assert soak(3, [sys.executable, "-c", FAILS_AT_TWO, str(count)]) == 1
     said = capsys.readouterr().out
     (kept,) = tmp_path.glob("soak-*/*")
     assert f"FAILED, see {kept}" in said
     assert "FAILED tests/test_a.py::test_b - assert 1 == 2" in said
     assert "2 of 3 passed" in said
     assert "assert 1 == 2" in kept.read_text()
-
-
-def test_nothing_stays_of_runs_that_passed(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with busy(1):
-        assert soak(1, [sys.executable, "-c", ""]) == 0
-    assert "1 of 1 passed" in capsys.readouterr().out
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_build_comes_before_other_packages_of_its_name(tmp_path, monkeypatch):

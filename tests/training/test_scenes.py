@@ -6,18 +6,12 @@ from random import Random
 import pytest
 
 from models.synthetic_writers.writers import common_writer, habits
-from training.everyday import (
-    _PRONOUN_SLOTS,
-    TASKS,
-    Everyday,
-    Facts,
-    read_scenes,
-    scenes,
-)
+from training.everyday import _PRONOUN_SLOTS as PRONOUNS
+from training.everyday import TASKS, Everyday, Facts, read_scenes, scenes
 
 SLOT = re.compile(r"\{(\w+)\}")
 SAME = re.compile(r"\[[^\[\]]*\|[^\[\]]*\]")
-FREE = {"name", "interjection", *_PRONOUN_SLOTS, *habits()["words"]}
+FREE = {"name", "interjection", *PRONOUNS, *habits()["words"]}
 EVERY = [scene for task in TASKS for scene in scenes()[task]]
 
 

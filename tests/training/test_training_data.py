@@ -17,19 +17,7 @@ from training.rows import balanced, pack, span_rows
 from training.texts import Phrases, RealTexts, Text, excerpt
 from training.tokenizer import CHAT_TEMPLATE, END, PAD, example_ids, fitted
 
-MIXTURE = Mixture(
-    rows=6,
-    row=200,
-    long_rows=2,
-    held_out=2,
-    shards=1,
-    synthetic=0.5,
-    private=0.5,
-    repeats=0.25,
-    seed=1,
-    loops=3,
-    plain_rows=2,
-)
+MIXTURE = Mixture(6, 200, 2, 2, 1, 0.5, 0.5, 0.25, seed=1, loops=3, plain_rows=2)
 
 
 class Words:
@@ -54,14 +42,8 @@ def text(author="", genre="post", body="One two three four five six seven. " * 5
 
 def by(author, count, genre="post"):
     """Texts that hardly share a word, each with its number."""
-    return [
-        text(
-            author,
-            genre,
-            f"Number{n} " + " ".join(f"w{n}x{i}" for i in range(30)) + ".",
-        )
-        for n in range(count)
-    ]
+    bodies = [" ".join(f"w{n}x{i}" for i in range(30)) for n in range(count)]
+    return [text(author, genre, f"Number{n} {b}.") for n, b in enumerate(bodies)]
 
 
 def test_rows_are_full_and_begin_with_an_example():
@@ -132,11 +114,12 @@ def test_rows_and_held_out_rows_share_no_author(monkeypatch):
     strangers = {t.author for t in texts if t.held_out}
     assert 0 < len(strangers) < 12
     met = []
-    monkeypatch.setattr(
-        rows,
-        "RealTexts",
-        lambda t, rng: met.append(list(t)) or RealTexts(met[-1], rng),
-    )
+
+    def noted(texts, rng):
+        met.append(list(texts))
+        return RealTexts(met[-1], rng)
+
+    monkeypatch.setattr(rows, "RealTexts", noted)
     made = rows.build(None, Words(), MIXTURE)
     assert {t.author for t in met[1]} == strangers
     assert not strangers & {t.author for t in met[0]}

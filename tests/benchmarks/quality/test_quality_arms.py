@@ -37,14 +37,9 @@ def test_a_setting_that_makes_no_difference_is_no_arm():
     """Threshold for those that the server judges, strength for those that steer."""
     both = [1.0, "auto"], [0.5, 2.0]
     assert combined(["generalist"], *both) == [("generalist", None, None)]
-    assert combined(["rejection"], *both) == [
-        ("rejection", 1.0, None),
-        ("rejection", "auto", None),
-    ]
-    assert combined(["lossless"], *both) == [
-        ("lossless", None, 0.5),
-        ("lossless", None, 2.0),
-    ]
+    found = combined(["rejection", "lossless"], *both)
+    assert found[:2] == [("rejection", 1.0, None), ("rejection", "auto", None)]
+    assert found[2:] == [("lossless", None, 0.5), ("lossless", None, 2.0)]
     assert len(combined(["steering"], *both)) == 4
 
 
@@ -165,15 +160,8 @@ def test_messages_change_nothing_and_are_counted(name):
 def test_histories_are_rows_of_what_reads_them():
     """Of each way to choose past texts, for methods to which it makes a difference; T
     for CoSteer alone."""
-    found = arms(
-        available(),
-        WARM,
-        [0.5],
-        [1.0],
-        may_refuse=True,
-        steps=[1, 20],
-        histories=["bm25", "noise"],
-    )
+    more = {"steps": [1, 20], "histories": ["bm25", "noise"]}
+    found = arms(available(), WARM, [0.5], [1.0], may_refuse=True, **more)
     by_method = {}
     for arm in found:
         by_method.setdefault(arm.method, []).append((arm.steps, arm.history))
@@ -181,8 +169,6 @@ def test_histories_are_rows_of_what_reads_them():
     deaf = {"generalist", "specialist_without_history"}
     assert {one for one in by_method if by_method[one] == [(None, None)]} == deaf
     assert by_method["speculative"] == by_method["lightcosteer"] == both
-    assert by_method["costeer"] == [
-        *((1, "bm25"), (1, "noise"), (20, "bm25"), (20, "noise"))
-    ]
+    assert by_method["costeer"] == [(t, way) for t in (1, 20) for _, way in both]
     strengths = [target_of(one.settings).value for one in found if one.steps]
     assert strengths == pytest.approx([0.476190] * 2 + [1.783257] * 2, abs=1e-6)

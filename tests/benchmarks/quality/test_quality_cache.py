@@ -35,23 +35,16 @@ def test_results_are_found_again(path):
         assert cache.get({"b": [2], "a": 2}) is None
 
 
-def test_a_torn_last_line_is_dropped(path):
-    """And what comes next is whole."""
-    put(path, n1={"x": 1}, n2={"x": 2})
-    whole = path.read_bytes()
-    path.write_bytes(whole[:-5])
-    assert kept(path, 1, 2) == [{"x": 1}, None]
-    put(path, n3={"x": 3})
-    assert kept(path, 1, 2, 3) == [{"x": 1}, None, {"x": 3}]
-    assert all(json.loads(line) for line in path.read_text().splitlines())
-
-
 def test_a_damaged_line_costs_that_line(path):
-    """Its result is computed again."""
+    """Its result is computed again; a torn last line is dropped, and what comes next is
+    whole."""
     put(path, n1={"x": 1}, n2={"x": 2})
     first, second = path.read_text().splitlines()
-    path.write_text(f"{first[:20]}\0{first[21:30]}\n[]\n{second}\n")
+    path.write_text(f"{first[:20]}\0{first[21:30]}\n[]\n{second}\n{first[:-5]}")
     assert kept(path, 1, 2) == [None, {"x": 2}]
+    put(path, n3={"x": 3})
+    assert kept(path, 1, 2, 3) == [None, {"x": 2}, {"x": 3}]
+    assert json.loads(path.read_text().splitlines()[-1])["result"] == {"x": 3}
 
 
 def test_fresh_results_replace_the_kept(path):

@@ -3,45 +3,26 @@
 import json
 import re
 import sys
-import tomllib
-from importlib.metadata import EntryPoint, EntryPoints
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 import benchmarks.pair
 from base.extras import how_to_add
-from benchmarks.quality import bench_quality as module
 from benchmarks.quality import writing
 from decoding_core.methods import available
-from edge_app import cli as installed
 from edge_app.cli import cli
 from tests.models.engines.test_llama_reranker import write_reranker
 
-ROOT = Path(module.__file__).parents[2]
 FEW = ("--max-tokens", "5", "--threads", "1", "--passages", "1")
 WORDS = "the pier was quiet and the tea was cold so we walked home past the mill"
 
 
-@pytest.fixture
-def run(monkeypatch):
-    """Calls `specsteer lab bench quality` in this process, found by the entry point
-    that the project declares; a traceback fails the test."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    declared = EntryPoints(
-        EntryPoint(name, value, installed.LAB)
-        for name, value in project["entry-points"][installed.LAB].items()
-    )
-    monkeypatch.setattr(installed, "entry_points", declared.select)
-
-    def call(*arguments):
-        words = ["lab", "bench", "quality", *map(str, arguments)]
-        return CliRunner(charset="utf-8").invoke(
-            cli, words, prog_name="specsteer", catch_exceptions=False
-        )
-
-    return call
+def run(*arguments):
+    """Calls `specsteer lab bench quality` in this process; a traceback fails the
+    test."""
+    words = ["lab", "bench", "quality", *map(str, arguments)]
+    return CliRunner(charset="utf-8").invoke(cli, words, catch_exceptions=False)
 
 
 @pytest.fixture
@@ -72,7 +53,7 @@ def told(path):
 
 
 @pytest.mark.slow
-def test_ways_to_choose_past_texts_are_rows(run, walks, tmp_path):
+def test_ways_to_choose_past_texts_are_rows(walks, tmp_path):
     """For what reads them; a reranker is one more if one is given."""
     reranker = write_reranker(tmp_path / "rank.gguf")
     methods = "--methods", "specialist,generalist,costeer", "--costeer-steps", "1,20"
@@ -89,7 +70,7 @@ def test_ways_to_choose_past_texts_are_rows(run, walks, tmp_path):
 
 
 @pytest.mark.slow
-def test_every_method(run, walks, tmp_path, monkeypatch):
+def test_every_method(walks, tmp_path, monkeypatch):
     """A row each; the same command again prints the same, and computes nothing."""
     out = tmp_path / "out.json"
     arguments = ["--data", walks, "--users", 1, *FEW, "--json", out]
@@ -108,7 +89,7 @@ def test_every_method(run, walks, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_stop_keeps_what_was_written(run, walks, tmp_path, monkeypatch):
+def test_a_stop_keeps_what_was_written(walks, tmp_path, monkeypatch):
     """It says how to go on; going on gives what an undisturbed run gives."""
     count, written = [], writing.Lab.written
 
@@ -132,7 +113,7 @@ def test_a_stop_keeps_what_was_written(run, walks, tmp_path, monkeypatch):
     assert told(out) == told(undisturbed)
 
 
-def test_texts_without_room_are_left_out(run, walks):
+def test_texts_without_room_are_left_out(walks):
     """And counted, the second time too; if that is all, it is an error."""
     row = json.loads(walks.read_text().splitlines()[0])
     row["queries"][0]["prompt"] = "tea " * 3000
@@ -161,7 +142,7 @@ def test_texts_without_room_are_left_out(run, walks):
         (["--data", ".", "--json", "gone/x.json"], 2, "there is no folder for"),
     ],
 )
-def test_wrong_usage(run, arguments, status, reason):
+def test_wrong_usage(arguments, status, reason):
     """A sentence, before anything is loaded."""
     result = run(*arguments)
     assert result.exit_code == status
@@ -169,7 +150,7 @@ def test_wrong_usage(run, arguments, status, reason):
     assert result.stdout == ""
 
 
-def test_a_missing_extra_is_a_sentence(run, walks, monkeypatch):
+def test_a_missing_extra_is_a_sentence(walks, monkeypatch):
     """It says what to install."""
     from benchmarks.quality.writing import _rouge
 

@@ -84,16 +84,12 @@ def test_rows_keep_sets_together():
 def test_rarer_settings_are_shown_if_one_is_not_usual():
     def said(*arms):
         rows = [Row("set", Arm(MethodSettings(), *arm), 1, 1, {}) for arm in arms]
-        return [line[2:-1] for line in table(rows)]
+        return [" ".join(line[2:-1]) for line in table(rows)]
 
-    usual = ("auto", 0.25, "", 20, "bm25")
-    assert said(usual, (0.5, None, "", None, None)) == [
-        ["threshold", "strength"],
-        ["auto", "0.25"],
-        ["0.5", "-"],
-    ]
+    usual, rare = ("auto", 0.25, "", 20, "bm25"), (0.5, None, "", None, None)
+    assert said(usual, rare) == ["threshold strength", "auto 0.25", "0.5 -"]
     assert said(usual, (0.5, None, "", 5, "noise")) == [
-        ["threshold", "strength", "T", "history"],
-        ["auto", "0.25", "20", "bm25"],
-        ["0.5", "-", "5", "noise"],
+        "threshold strength T history",
+        "auto 0.25 20 bm25",
+        "0.5 - 5 noise",
     ]

@@ -27,39 +27,21 @@ class Hands:
         self.now += seconds
 
 
-def test_bytes_take_half_of_the_trip_and_keep_their_order():
-    """Whatever is sent while others are on their way arrives as much later."""
+@pytest.mark.parametrize(
+    ("handshake", "due"), [(0.0, (0.5, 0.625, 0.625, 3.5)), (1.0, (1.5, 1.5, 1.5, 3.5))]
+)
+def test_bytes_take_half_of_the_trip_and_keep_their_order(handshake, due):
+    """Whatever is sent while others are on their way arrives as much later; nothing
+    counts as sent before the handshake is over."""
     hands = Hands()
-    way = Delayed(0.5, 0.0, hands.clock, hands.sleep)
-    way.put(b"one")
-    hands.now = 0.125
-    way.put(b"two")
-    way.put(b"three")
-    hands.now = 3.0
-    way.put(b"four")
-    way.put(b"")
+    way = Delayed(0.5, handshake, hands.clock, hands.sleep)
+    sent = (0.0, b"one"), (0.125, b"two"), (0.125, b"three"), (3.0, b"four"), (3.0, b"")
+    for hands.now, data in sent:
+        way.put(data)
     hands.now = 0.25
     arrived = [(data, hands.now) for data in way.arriving()]
-    assert arrived == [
-        (b"one", 0.5),
-        (b"two", 0.625),
-        (b"three", 0.625),
-        (b"four", 3.5),
-    ]
+    assert arrived == list(zip((b"one", b"two", b"three", b"four"), due, strict=True))
     assert hands.now == 3.5  # the end takes as long
-
-
-def test_nothing_is_sent_before_the_handshake_is_over():
-    """The first bytes count as sent a whole trip after the connect."""
-    hands = Hands()
-    way = Delayed(0.5, 1.0, hands.clock, hands.sleep)
-    way.put(b"one")
-    hands.now = 2.0
-    way.put(b"two")
-    way.put(b"")
-    hands.now = 0.0
-    arrived = [(data, hands.now) for data in way.arriving()]
-    assert arrived == [(b"one", 1.5), (b"two", 2.5)]
 
 
 @pytest.fixture
