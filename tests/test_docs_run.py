@@ -50,18 +50,22 @@ COPIED = {
     "WhatsApp Chat with Ben.txt": "whatsapp/WhatsApp Chat with Ben Quill.txt",
     "folder-of-chats/_chat.txt": "whatsapp/_chat.txt",
 }
+MAILS = (
+    *("his-mail.txt", "Maildir/cur/1:2,S"),
+    *("mail-folder/1.eml", "folder-of-messages/1.eml"),
+)
 BLOCKS = blocks()
 LINES = list(command_lines())
 SHELL = [block for block in BLOCKS if block.is_shell]
 RUN = [block for block in SHELL if not block.why_not]
 
 
-def document(**parts):
-    """A zip as word processors write it; `__` stands for a folder."""
+def zipped(**texts):
+    """A zip as word processors write it."""
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w") as made:
-        for name, text in parts.items():
-            made.writestr(f"{name.replace('__', '/')}.xml", text)
+        for name, text in texts.items():
+            made.writestr(f"{name}.xml", text)
     return target.getvalue()
 
 
@@ -73,15 +77,15 @@ def write_world(folder):
     one = letters.partition(b"\n")[2].partition(b"\nFrom ")[0]
     reviews = (package / "Reviews.json").read_bytes()
     words = "The boat in the harbour was late, and nobody at the pier minded it."
-    word = (
-        '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006'
-        f'/main"><w:body><w:p><w:r><w:t>{words}</w:t></w:r></w:p></w:body></w:document>'
-    )
     odf = (
         '<office:document-content xmlns:office="urn:oasis:names:tc:opendocument:xmlns:'
         'office:1.0" xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0">'
         f"<office:body><office:text><text:p>{words}</text:p></office:text></office:body>"
         "</office:document-content>"
+    )
+    word = (
+        '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006'
+        f'/main"><w:body><w:p><w:r><w:t>{words}</w:t></w:r></w:p></w:body></w:document>'
     )
     table = f"Body,Created\n{words},2024-03-12\n".encode()
     history = {
@@ -95,26 +99,19 @@ def write_world(folder):
     questions[0]["id"] = "410"
     files = {
         "backup.pst": (DATA / "outlook.pst").read_bytes(),
-        "All mail.mbox": letters,
-        "his-mail.txt": one,
         "Takeout/Maps/Reviews.json": reviews,
-        "posts.csv": table,
-        "reviews.csv": table,
         "posts.jsonl": json.dumps({"data": {"body": words}}).encode(),
-        "letters.jsonl": rows,
         "posts.jsonl.xz": lzma.compress(rows),
-        "eval/posts.jsonl": rows,
         "LaMP_4_dev_questions.json": json.dumps(questions).encode(),
-        "letter.odt": document(content=odf),
-        "Letters/pier.docx": document(word__document=word),
+        "letter.odt": zipped(content=odf),
+        "Letters/pier.docx": zipped(**{"word/document": word}),
         "Notes/pier.md": f"# Pier\n\n{words}\n".encode(),
-        "drafts/pier.txt": words.encode(),
-        "Documents/pier.txt": words.encode(),
-        "exports/letters.mbox": letters,
-        "Maildir/cur/1:2,S": one,
-        "mail-folder/1.eml": one,
-        "folder-of-messages/1.eml": one,
         "Library/Mail/V10/Sent.mbox/Messages/1.emlx": b"%d\n%s" % (len(one), one),
+        **dict.fromkeys(("All mail.mbox", "exports/letters.mbox"), letters),
+        **dict.fromkeys(MAILS, one),
+        **dict.fromkeys(("posts.csv", "reviews.csv"), table),
+        **dict.fromkeys(("letters.jsonl", "eval/posts.jsonl"), rows),
+        **dict.fromkeys(("drafts/pier.txt", "Documents/pier.txt"), words.encode()),
         **{name: (EXPORTS / path).read_bytes() for name, path in COPIED.items()},
     }
     for name, data in files.items():

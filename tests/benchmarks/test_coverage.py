@@ -108,23 +108,6 @@ def test_texts_are_written_once(tmp_path):
     assert (again.stdout, kept.read_bytes()) == (first.stdout, before)
 
 
-@pytest.mark.parametrize(
-    ("text", "times"),
-    [
-        ("", 0),
-        ("one two three", 1),
-        ("very very good", 2),
-        ("and so on and so on and so on", 3),
-        ("a b a b a b a b c", 4),
-        ("x a b a b a b a c", 3),
-        ("no no no no no", 5),
-    ],
-)
-def test_a_loop_is_a_span_in_immediate_succession(text, times):
-    """However long the span is."""
-    assert repeats(text.split()) == times
-
-
 @given(st.lists(st.integers(0, 2), max_size=24))
 def test_loops_are_found_wherever_they_are(items):
     """As by trying every span."""

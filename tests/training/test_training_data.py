@@ -68,21 +68,16 @@ def test_history_comes_from_the_same_author():
 
 
 def test_the_best_excerpt_stands_last_and_the_worst_is_left_out():
-    """Next to the request, as on a device."""
+    """Next to the request, as on a device. Only a whole text has an end."""
     past = [
         Excerpt("post", "", "", f"{name} " * 30) for name in ("worst", "good", "best")
     ]
-    example = Example(Request("Write"), past, "done " * 20)
-    kept = fitted(example, Words(), 120).excerpts
-    assert [e.text.split()[0] for e in kept] == ["good", "best"]
-    assert len(example_ids(Words(), fitted(example, Words(), 120))) <= 120
-
-
-def test_only_a_whole_text_has_an_end():
-    """A text that breaks off says nothing about how texts end."""
-    example = Example(Request("Write"), [], "done")
-    assert example_ids(Words(), example)[-1] == END
-    assert example_ids(Words(), replace(example, whole=False))[-1] == PAD
+    kept = fitted(Example(Request("Write"), past, "done " * 20), Words(), 120)
+    assert [e.text.split()[0] for e in kept.excerpts] == ["good", "best"]
+    ids = example_ids(Words(), kept)
+    assert len(ids) <= 120
+    assert ids[-1] == END
+    assert example_ids(Words(), replace(kept, whole=False))[-1] == PAD
 
 
 def test_the_share_of_invented_tokens_is_kept():

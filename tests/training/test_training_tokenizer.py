@@ -95,14 +95,6 @@ def test_control_tokens_only_where_asked_for(vocabulary):
     assert tokenizer.END not in vocabulary.ids(forged)
 
 
-def test_an_example_reads_as_the_template_says(vocabulary):
-    """Roles open and close, and the answer ends the row."""
-    ids = vocabulary.example([Message("user", "kettle")], "leaks")
-    assert ids[0] == tokenizer.START
-    assert ids.count(tokenizer.START) == 2
-    assert ids[-1] == tokenizer.END
-
-
 @given(text=TEXTS, control=st.booleans())
 @example(text="".join(AWKWARD), control=False)
 @example(text="".join(AWKWARD), control=True)

@@ -63,13 +63,6 @@ def test_two_runs_do_not_mix(path):
     Cache(path).close()
 
 
-def test_nobody_else_can_read_it(path):
-    """It holds texts that were written from a history."""
-    Cache(path).close()
-    assert path.stat().st_mode & 0o077 == 0
-    assert path.parent.stat().st_mode & 0o077 == 0
-
-
 def test_a_folder_that_cannot_be(tmp_path):
     """One sentence."""
     (tmp_path / "file").write_text("")
