@@ -36,6 +36,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import accumulate
 from typing import Any, Literal
 
 from cloud_api.auth import OWNER, Caller
@@ -375,9 +376,9 @@ class Histogram:
     """How many values lay at or below each bound, and their sum."""
 
     def __init__(self, bounds: Sequence[float] = SECONDS) -> None:
-        self.bounds = tuple(bounds)
+        self.bounds = (*bounds, math.inf)
         self.sum = 0.0
-        self._counts = [0] * (len(bounds) + 1)
+        self._counts = [0] * len(self.bounds)
 
     def add(self, value: float, times: int = 1) -> None:
         """Count a value."""
@@ -386,12 +387,8 @@ class Histogram:
 
     def cumulative(self) -> list[tuple[str, int]]:
         """Each bound as Prometheus writes it, with how many values it holds below."""
-        total, found = 0, []
-        names = [*map(str, self.bounds), "+Inf"]
-        for name, count in zip(names, self._counts, strict=True):
-            total += count
-            found.append((name, total))
-        return found
+        names = [*map(str, self.bounds[:-1]), "+Inf"]
+        return list(zip(names, accumulate(self._counts), strict=True))
 
 
 @dataclass(slots=True)
@@ -596,8 +593,8 @@ class Service:
         at once, as their sessions are lost."""
         owners = {i: one.owner.device for i, one in self.sessions.items()}
         self._forget([i for i, owner in owners.items() if owner == device])
-        for tell in self.device_ends:
-            tell(device)
+        for call in self.device_ends:
+            call(device)
 
     def frames(self, session_id: str, caller: Caller) -> FrameFormat:
         """The frames of a session; raises SessionLostError if there is none."""
@@ -616,10 +613,10 @@ class Service:
         busy = {*self.running.values(), *streams}
         if not busy:
             return
-        _, late = await asyncio.wait(busy, timeout=seconds)
-        if late:
+        _, unfinished = await asyncio.wait(busy, timeout=seconds)
+        if unfinished:
             self._engine.close(0.0)
-            await asyncio.wait(late, timeout=_LAST_SECONDS)
+            await asyncio.wait(unfinished, timeout=_LAST_SECONDS)
 
     async def verify(
         self, session_id: str, block: DraftBlock, caller: Caller
@@ -723,5 +720,5 @@ class Service:
             self._end_streams(session_id, "session lost")
 
     def _end_streams(self, session_id: str, why: StreamEnd) -> None:
-        for tell in self.streams_end:
-            tell(session_id, why)
+        for call in self.streams_end:
+            call(session_id, why)

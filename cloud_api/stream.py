@@ -226,23 +226,21 @@ class _Stream:
 
     async def _reply(self, frame: bytes) -> Reply:
         """The answer to a frame, which is counted until it is sent."""
-        answer, code = await self._answer(frame)
-        self.streams.count_unread(self.record, len(answer))
-        return answer, code
-
-    async def _answer(self, frame: bytes) -> Reply:
+        code = None
         try:
             block = self.frames.decode_block(frame)
             self.newest = block.epoch, block.round
-            answer = await self.service.verify(
-                self.record.session_id, block, self.record.caller
-            )
-            if isinstance(answer, Verdict):
-                return self.frames.encode_verdict(answer, len(block.drafted)), None
-            return self.frames.encode_signal(answer), None
+            record = self.record
+            found = await self.service.verify(record.session_id, block, record.caller)
+            if isinstance(found, Verdict):
+                answer = self.frames.encode_verdict(found, len(block.drafted))
+            else:
+                answer = self.frames.encode_signal(found)
         except MessageError:
-            return self._signal(Kind.ERROR, Problem.MESSAGE), BAD_FRAME
+            answer, code = self._signal(Kind.ERROR, Problem.MESSAGE), BAD_FRAME
         except SessionLostError:
-            return self._lost()
+            answer, code = self._lost()
         except StoppingError:
-            return self._stopping()
+            answer, code = self._stopping()
+        self.streams.count_unread(self.record, len(answer))
+        return answer, code

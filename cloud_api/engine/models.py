@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from cloud_api.errors import ServerError
 from decoding_core.errors import VocabularyMismatchError
@@ -16,10 +15,6 @@ from decoding_core.protocols import BatchEngine
 from decoding_core.verifier import VerifierRole
 from models.running.interface import Model, TextSlots
 from models.running.settings import EngineSettings
-
-if TYPE_CHECKING:
-    from models.running.interface import Model
-
 
 BLOCK = 8
 """Tokens of a usual block: what the server's models read most of the time."""
@@ -134,8 +129,7 @@ class ServedModel:
 
     def interrupt(self) -> None:
         """Abort a long evaluation, from another thread; the model is not used again."""
-        opened = self._opened
-        if opened is not None:
+        if (opened := self._opened) is not None:
             opened.interrupt()
 
     def close(self) -> None:

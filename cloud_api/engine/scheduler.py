@@ -25,6 +25,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 
 import numpy as np
 
@@ -629,14 +630,11 @@ class Scheduler:
 
 def first_of(blocks: Sequence[Turn], most: float) -> list[Turn]:
     """The first blocks, as many as have `most` tokens and `ROWS` rows; one at least."""
-    rows = size = count = 0
-    for turn in blocks:
-        rows += turn.round.rows
-        size += turn.size
-        if count and (rows > ROWS or size > most):
-            break
-        count += 1
-    return list(blocks[:count])
+    rows = accumulate(turn.round.rows for turn in blocks)
+    sizes = accumulate(turn.size for turn in blocks)
+    sums = zip(blocks, rows, sizes, strict=True)
+    fit = [turn for turn, row, size in sums if row <= ROWS and size <= most]
+    return fit or list(blocks[:1])
 
 
 def _known(error: Exception) -> DecodingError:

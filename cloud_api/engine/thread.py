@@ -13,7 +13,6 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 from cloud_api.engine.models import (
     BLOCK,
@@ -57,40 +56,37 @@ def load_models(options: ModelOptions, progress: LoadProgress | None = None) -> 
 
     progress = progress or LoadProgress()
     settings = replace(options.engine, kv_tokens=options.kv_tokens)
-
-    def loaded(role: str, path: Path) -> Model:
-        progress.role, progress.share = role, 0.0
-        tell = partial(setattr, progress, "share")
-        return load_model(path, settings, progress=tell)
-
-    def opened(model: Model) -> tuple[TextSlots, int]:
-        context = model.open(options.slots, length, owns_model=True)
-        return context, fit_threads(context, BLOCK)
-
     paths = {"generalist": options.generalist}
     if options.base is not None:
         paths["base"] = options.base
-    found = {role: loaded(role, path) for role, path in paths.items()}
+    threads: list[int] = []
+
+    def loaded(role: str) -> Model:
+        progress.role, progress.share = role, 0.0
+        note = partial(setattr, progress, "share")
+        return load_model(paths[role], settings, progress=note)
+
+    def opened(role: str, model: Model | None = None) -> TextSlots:
+        model = model or loaded(role)
+        context = model.open(options.slots, length, owns_model=True)
+        threads.append(fit_threads(context, BLOCK))
+        return context
+
+    found = {role: loaded(role) for role in paths}
     if options.base is not None:
         check_one_vocabulary(*found.values())
     names = found["generalist"].vocabulary.names()
     trained = min(model.context_length for model in found.values())
     length = options.context_length or min(trained, _LONGEST_CONTEXT)
     length = min(length, options.kv_tokens or length)
-    served, threads = [], 0
-    for role, model in found.items():
-        context, count = opened(model)
-        threads += count
-
-        def again(role: str = role) -> TextSlots:
-            return opened(loaded(role, paths[role]))[0]
-
-        served.append(ServedModel(context, again))
+    generalist, *base = (
+        ServedModel(opened(role, model), partial(opened, role))
+        for role, model in found.items()
+    )
     progress.role = ""
     # llama.cpp's threads spin while they wait for each other: with fewer cores than
     # threads, two models at once are slower than one after the other.
-    at_once = threads <= usable_cores()
-    generalist, *base = served
+    at_once = sum(threads) <= usable_cores()
     return Models(
         generalist,
         base[0] if base else None,
