@@ -137,9 +137,7 @@ class Setting:
 
 
 def list_settings(
-    path: Path | None = None,
-    options: Mapping[str, Any] | None = None,
-    environment: Mapping[str, str] = os.environ,
+    path: Path | None = None, options: Mapping[str, Any] | None = None
 ) -> list[Setting]:
     """All settings but the tables of keys: by group, those for researchers last and in
     the order of their classes. `options` are those of the command line. Raises as
@@ -164,7 +162,7 @@ def list_settings(
             name = table + field.name
             value, default = getattr(holder, field.name), getattr(plain, field.name)
             by: Provenance = "file" if field.name in own else "default"
-            if name == "token" and environment.get(TOKEN_VARIABLE):
+            if name == "token" and os.environ.get(TOKEN_VARIABLE):
                 by = "environment"
             elif by == "default" and paired and value and name in ("server", *SECRET):
                 by = "pairing"

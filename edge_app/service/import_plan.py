@@ -42,7 +42,7 @@ def look(
     discovery = discover(path)
     if not discovery.found:
         problem = f"nothing in {path} says by itself what it is: choose its kind"
-        return tuple(plan(discovery)), problem
+        return tuple(unread(discovery)), problem
     return planned(discovery, me, known)
 
 

@@ -52,12 +52,10 @@ def test_a_choice_is_written_when_asked_for(run, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (("--sample", "x.jsonl"), 2, "--sample excludes PATH"),
         (("--sample", "--write"), 2, "for your own texts"),
         (("--users", "3"), 2, "--users is for files"),
         (("--strength", "many"), 2, "takes numbers"),
         (("--threshold", "-1"), 1, "threshold must lie between"),
-        (("no.jsonl",), 1, "no.jsonl"),
     ],
 )
 def test_what_cannot_be(run, arguments, code, words):

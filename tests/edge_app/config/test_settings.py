@@ -12,7 +12,7 @@ from edge_app.config.settings import read_settings, write_settings
 
 
 def by_name(path, **options):
-    return {one.name: one for one in list_settings(path, environment={}, **options)}
+    return {one.name: one for one in list_settings(path, **options)}
 
 
 def test_each_says_what_it_is_for_and_who_says_so(tmp_path):
@@ -36,7 +36,7 @@ def test_each_says_what_it_is_for_and_who_says_so(tmp_path):
 
 def test_they_stand_in_groups_in_a_persons_words_researchers_last(tmp_path):
     """Each group once, each setting under a title of its own."""
-    every = list_settings(tmp_path / "settings.toml", environment={})
+    every = list_settings(tmp_path / "settings.toml")
     assert list(dict.fromkeys(one.group for one in every)) == [
         *("Writing", "What leaves this device", "The checker", "Models", "Looks"),
         "For researchers",
