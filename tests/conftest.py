@@ -10,12 +10,19 @@ from models.running.settings import default_threads
 EXAMPLES = 15
 """Of each property in the fast tests; other ones in each run."""
 # `--hypothesis-profile=thorough` looks long for what so few examples do not show.
-settings.register_profile("project", deadline=None, max_examples=EXAMPLES)
+# A fixture of a function may be shared by its examples.
+SHARED = HealthCheck.function_scoped_fixture
+settings.register_profile(
+    "project",
+    deadline=None,
+    max_examples=EXAMPLES,
+    suppress_health_check=[SHARED],
+)
 settings.register_profile(
     "thorough",
     deadline=None,
     max_examples=10_000,
-    suppress_health_check=[HealthCheck.too_slow],
+    suppress_health_check=[SHARED, HealthCheck.too_slow],
 )
 settings.load_profile("project")
 

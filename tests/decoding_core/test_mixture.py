@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from decoding_core.mixture import UNCUT, largest_weight, mixed, reference, reference_of
@@ -23,7 +23,6 @@ def told(own, base, weight):
     return np.log(mixed(own, base, weight) / base)
 
 
-@settings(deadline=None)
 @given(LOGITS, LOGITS, BOUND, BOUND)
 def test_no_token_tells_more_than_the_bounds(own, base, highest, lowest):
     own, base = probs(own), probs(base)
@@ -34,7 +33,6 @@ def test_no_token_tells_more_than_the_bounds(own, base, highest, lowest):
     assert mixed(own, base, weight).sum() == pytest.approx(1)
 
 
-@settings(deadline=None)
 @given(LOGITS, LOGITS, st.floats(1e-3, 6))
 def test_the_weight_is_what_bisection_finds(own, base, bound):
     own, base = probs(own), probs(base)
@@ -49,7 +47,6 @@ def test_the_weight_is_what_bisection_finds(own, base, bound):
         assert found == pytest.approx(low, abs=1e-6)
 
 
-@settings(deadline=None)
 @given(LOGITS, LOGITS, BOUND, BOUND)
 def test_a_wider_bound_takes_no_weight_away(own, base, one, more):
     own, base = probs(own), probs(base)
@@ -85,7 +82,6 @@ def test_a_reference_knows_every_token_and_hardly_charges_for_top_p():
     np.testing.assert_allclose(reference(Draw(1.0, 1.0, Noise(0)), weights), weights)
 
 
-@settings(deadline=None)
 @given(LOGITS, st.floats(0.1, 1.0), st.sampled_from([0.5, 1.0, 2.0]))
 def test_a_reference_is_the_same_where_it_is_looked_up(logits, top_p, temperature):
     """And the tokens that can be drawn are among those that are named."""

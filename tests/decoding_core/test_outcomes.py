@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from decoding_core.messages import Candidates
@@ -18,7 +18,6 @@ def row_of(ids):
 
 
 @pytest.mark.parametrize("outcomes", [rejection_outcomes, coupling_outcomes])
-@settings(deadline=None)
 @given(draft=WEIGHTS, target=WEIGHTS, ids=st.sets(st.integers(0, V - 1), min_size=1))
 def test_whatever_becomes_of_drafts_is_the_target(outcomes, draft, target, ids):
     """Also where it draws none of a draft's tokens; a token never replaces itself."""

@@ -28,7 +28,7 @@ def written(seed, task, bank=None):
     return Everyday(bank).piece(plain, rng, task)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 10**9), st.sampled_from(TASKS))
 def test_whatever_is_named_is_said(seed, task):
     """And every slot is filled, in the request and in the text."""

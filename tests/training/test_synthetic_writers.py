@@ -47,7 +47,7 @@ def test_texts_differ_but_for_the_same_seed(task):
     assert not any("{" in text or "}" in text for text in made)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 10**9), st.sampled_from(TASKS), st.booleans())
 def test_a_text_names_what_its_request_names(seed, task, known):
     """Days, people and things: none is left out."""
@@ -62,7 +62,6 @@ def test_a_text_names_what_its_request_names(seed, task, known):
         assert piece.request.recipient.lower() in piece.text.lower()
 
 
-@settings(max_examples=15, deadline=None)
 @given(st.integers(0, 10**9))
 def test_a_writer_shows_the_same_habits_every_time(seed):
     """They can be read from any two texts of one kind."""
@@ -77,7 +76,6 @@ def test_a_writer_shows_the_same_habits_every_time(seed):
     assert one.text.startswith(one.habits["greeting"])
 
 
-@settings(max_examples=15, deadline=None)
 @given(st.integers(0, 10**9))
 def test_what_notes_tell_is_told(seed):
     """What a text says of its writer stands in the notes."""

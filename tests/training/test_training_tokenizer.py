@@ -98,7 +98,7 @@ def test_control_tokens_only_where_asked_for(vocabulary):
 @given(text=TEXTS, control=st.booleans())
 @example(text="".join(AWKWARD), control=False)
 @example(text="".join(AWKWARD), control=True)
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, suppress_health_check=list(HealthCheck))
 def test_any_text_reads_alike_and_comes_back(vocabulary, model, text, control):
     """Whatever people write: the same ids in both, and every character back."""
     ours = vocabulary.ids(text, control)

@@ -307,7 +307,7 @@ devices = st.builds(
 )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(1, 8), st.lists(devices, max_size=8), st.sampled_from((None, 1024)))
 def test_every_block_of_every_device_is_answered(slots, devices, budget):
     """Within the tokens there are: whoever needs more than is left waits, or has idle

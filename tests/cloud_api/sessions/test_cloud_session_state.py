@@ -179,9 +179,7 @@ def name_of(decision):
 
 
 TestLossyNetwork = LossyNetwork.TestCase
-TestLossyNetwork.settings = settings(
-    max_examples=15, stateful_step_count=30, deadline=None
-)
+TestLossyNetwork.settings = settings(max_examples=15, stateful_step_count=30)
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,7 @@ def test_answers_kept_for_retries_are_bounded_in_bytes():
     assert [one.kept for one in kept] == [[], [], []]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.lists(st.tuples(st.floats(0, 3), st.booleans()), max_size=60))
 def test_whoever_comes_back_in_time_may_begin_a_text(arrivals):
     """Whatever other devices of the user do; and in the long run no user begins more

@@ -1,7 +1,7 @@
 """Rows that two readers ask for are computed once, and are the same."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from decoding_core.verifier import read_text
@@ -10,7 +10,6 @@ from edge_app.decoding.on_device import RememberedRows
 from tests.fakes import HashEngine
 
 
-@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(st.lists(st.integers(0, 1), min_size=1), st.integers(1, 9)),

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from decoding_core.errors import (
@@ -71,7 +71,6 @@ disturbances = st.tuples(st.integers(0, 9), st.lists(some, max_size=12))
 
 
 # Each example writes two texts, so the fast suite looks at few.
-@settings(max_examples=15)
 # A block behind one that was put off followed, as the same tokens were drafted again.
 @example(
     *("rejection", 0.7, "cloud", 4, 9, 4, 2),
@@ -109,7 +108,6 @@ def test_no_loss_shows_in_the_text(
     )
 
 
-@settings(max_examples=15)
 # A draft that the server had no room for was cut, and the device took itself for full.
 @example("lossless", "cloud", 4, 2, 2, 1, (0, []))
 @given(

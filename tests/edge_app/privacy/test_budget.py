@@ -107,7 +107,7 @@ class Recount:
         self.places.append(place)
 
 
-@settings(deadline=None, max_examples=8)
+@settings(max_examples=8)
 @given(
     st.dictionaries(
         st.integers(0, 20),

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from decoding_core.errors import DecodingError, EngineError, MessageError
@@ -131,7 +131,6 @@ def tampering(changes):
 
 
 @pytest.mark.parametrize("method", [*ASKED, "rejection"])
-@settings(deadline=None, max_examples=15)
 @given(
     st.lists(st.tuples(st.integers(0, 500), st.sampled_from(WORDS)), max_size=3),
     st.sampled_from([0.7, 1.0]),

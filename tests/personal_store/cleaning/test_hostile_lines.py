@@ -123,7 +123,7 @@ def test_lines_beyond_the_limit_are_not_read():
     assert text.count("\n") < cleaning.MAX_LINES
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(BODIES)
 @example("\x85\u2028a")
 def test_cleaning_again_changes_nothing(body):
@@ -133,7 +133,6 @@ def test_cleaning_again_changes_nothing(body):
     assert clean_text(once).text == once
 
 
-@settings(deadline=None)
 @given(BODIES.filter(lambda text: text.isprintable() or "\n" in text))
 def test_own_lines_are_lines_of_the_message(body):
     """What is kept is a subsequence of the lines that were there."""
@@ -146,7 +145,6 @@ def test_own_lines_are_lines_of_the_message(body):
         assert all(line in remaining for line in kept)
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=400), st.binary(max_size=400))
 def test_no_bytes_stop_the_parser(head, body):
     """Any bytes give a letter, a reason or a failure, without NUL."""
@@ -156,7 +154,6 @@ def test_no_bytes_stop_the_parser(head, body):
         read_now(Letter(data, 1, "here"))
 
 
-@settings(deadline=None)
 @given(st.text(max_size=300))
 def test_no_markup_stops_the_parser(html):
     """Any HTML gives text."""

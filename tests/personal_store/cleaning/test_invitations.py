@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from personal_store.cleaning.cleaning import clean_mail, clean_text
@@ -100,7 +100,6 @@ LINES = st.sampled_from(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(LINES | st.sampled_from(["I write this.", "", "Tess", "> quoted"])))
 def test_nothing_is_added_and_own_words_stay(lines):
     kept = drop_invitations(lines)

@@ -250,7 +250,7 @@ def test_names_that_are_no_text_can_be_read(store, tmp_path):
     assert import_source(store, "mbox", tmp_path).added == 2
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(data=st.data(), name=st.sampled_from(["a.tgz", "a.tar", "a.zip", "zip in.zip"]))
 def test_no_bytes_raise_anything_but_a_sentence(tmp_path_factory, data, name):
     """Damaged at some places, and torn."""

@@ -140,7 +140,6 @@ def test_front_matter(front, fields):
     assert front_matter(f"---\n{front}") == ({}, f"---\n{front}")
 
 
-@settings(deadline=None)
 @given(st.text(alphabet="-:[]'\"#!|>`~%<\n ab^&", max_size=200))
 def test_no_note_raises_or_invents(text):
     """Nothing is in the prose that was not in the note."""
@@ -258,7 +257,7 @@ def damage(content, data):
         content[at] = data.draw(st.integers(0, 255))
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.data())
 def test_no_bytes_stop_the_documents(tmp_path_factory, data):
     """Damaged zips, and damaged XML in whole ones."""
@@ -327,7 +326,6 @@ def test_one_user_of_a_benchmark(take):
     assert counts(report) == (2, 0, 1, 0)
 
 
-@settings(deadline=None)
 @given(st.lists(json_values("profile", "text", "id"), max_size=5), st.integers(0, 4))
 def test_long_lists_are_read_element_by_element(values, indent):
     """Positions grow by whole elements; the last is at most the size."""

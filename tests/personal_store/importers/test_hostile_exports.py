@@ -6,7 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from personal_store import importers
@@ -20,11 +20,6 @@ FILES = sorted(
     path.relative_to(EXPORTS) for path in EXPORTS.rglob("*") if path.is_file()
 )
 SERVICES = sorted({file.parts[0] for file in FILES})
-few = settings(
-    max_examples=10,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
 
 
 def taken(service, path):
@@ -62,7 +57,7 @@ def files_of(service, *suffixes):
 
 
 @pytest.mark.parametrize("service", importers.available())
-@few
+@settings(max_examples=10)
 @given(data=st.binary(max_size=400))
 def test_any_bytes(tmp_path, service, data):
     path = tmp_path / "export"
@@ -75,7 +70,7 @@ def test_any_bytes(tmp_path, service, data):
 
 
 @pytest.mark.parametrize("service", SERVICES)
-@few
+@settings(max_examples=10)
 @given(data=st.data())
 def test_damaged_files(tmp_path, service, data):
     """Bytes changed, or the rest cut off, as a bad disk or download does."""
@@ -111,7 +106,7 @@ def replaced(value, path, new):
 @pytest.mark.parametrize(
     "service", [s for s in SERVICES if any(files_of(s, ".json", ".js"))]
 )
-@settings(few, max_examples=25)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_fields_of_another_type(tmp_path, service, data):
     """A list where a text should be, and the other way round, at any place."""

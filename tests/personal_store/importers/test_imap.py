@@ -6,7 +6,7 @@ import threading
 from contextlib import suppress
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from personal_store import SourceError, import_source, importing
@@ -213,11 +213,6 @@ NOISE = st.one_of(st.binary(max_size=40), st.lists(PIECES, max_size=14).map(b"".
 WORD = st.sampled_from(["CAPABILITY", "LOGIN", "LIST", "EXAMINE", "UID"])
 
 
-@settings(
-    max_examples=15,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
 @given(noise=st.dictionaries(WORD, NOISE))
 def test_whatever_a_server_says_is_survived(store, server, monkeypatch, noise):
     """Bytes of no sense between the answers: mail, or one sentence."""

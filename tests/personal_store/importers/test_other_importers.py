@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from personal_store import SourceError, import_source, importers
@@ -204,7 +204,6 @@ def test_other_files_given_as_tables_are_one_sentence(take, kind, content):
         take(kind, "a.bin", content)
 
 
-@settings(deadline=None)
 @given(
     st.dictionaries(
         st.sampled_from(["text", "date", "to", "rating", "id"]),

@@ -10,7 +10,7 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from personal_store import SourceError, import_source
@@ -151,11 +151,7 @@ def test_what_is_no_archive_is_one_sentence(store, tmp_path, data):
         import_source(store, "pst", put(tmp_path, data))
 
 
-@settings(
-    max_examples=25,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_damaged_archives(tmp_path, data):
     """Bytes changed, or the rest cut off, anywhere."""

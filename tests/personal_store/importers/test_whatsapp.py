@@ -157,7 +157,7 @@ def test_other_words_for_parts_of_the_day(half, hour, read):
     assert (stamp.hour, stamp.minute) == (read, 5)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.dates(datetime(2009, 1, 1).date(), datetime(2028, 12, 31).date()))
 def test_days_of_other_calendars(day):
     """Written by another rule than they are read."""
@@ -178,7 +178,6 @@ def test_days_that_there_never_were(numbers, order):
     assert day_of(numbers, order) is None
 
 
-@settings(deadline=None)
 @given(st.text(alphabet="0123456789٣۳ ./-:,،[]年월일APMm\u200f\n é", max_size=60))
 def test_no_line_stops_the_reader(line):
     stamp = stamp_of(line)

@@ -90,7 +90,7 @@ _words = st.sampled_from(
 _texts = st.lists(_words, min_size=1, max_size=300).map(" ".join)
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(st.lists(_texts, min_size=2, max_size=25, unique=True), st.randoms())
 def test_texts_alike_raise_no_alarm(tmp_path_factory, texts, rng):
     """Every text that stays holds words of those that go, cut and joined anew."""

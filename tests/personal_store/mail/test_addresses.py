@@ -1,7 +1,7 @@
 """Addresses out of headers: a stranger's name may hold anybody's address."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from personal_store.mail.mail import address_in, addresses
@@ -74,7 +74,6 @@ def test_what_somebody_gives_as_an_address():
     assert address_in("Sam @ Home") == address_in("whatsapp:sam") == ""
 
 
-@settings(deadline=None)
 @given(st.text(st.sampled_from('ab@.<>(),;:"\\ =?'), max_size=60))
 def test_no_name_becomes_the_sender(name):
     """Whatever stands before it, and quoted as the standard says."""

@@ -1,7 +1,7 @@
 """Maildir and Apple Mail: one message per file, and what the names around it say."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from personal_store import SourceError, import_source
@@ -166,7 +166,6 @@ def test_a_draft_of_apple_mail_is_what_has_not_left(
     assert report.added == is_read
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=300), st.integers(0, 10**9), st.booleans())
 def test_no_bytes_stop_apple_mail(tmp_path_factory, data, count, counted):
     path = tmp_path_factory.mktemp("any") / "1.emlx"

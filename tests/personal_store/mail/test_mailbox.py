@@ -4,7 +4,7 @@ import io
 import mailbox as stdlib_mailbox
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from personal_store.mail import mailbox as boxes
@@ -71,7 +71,6 @@ def test_what_python_writes_is_read(tmp_path):
     assert len(contents((tmp_path / "box").read_bytes())) == 3
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=3000))
 def test_no_bytes_stop_the_splitter(data):
     """And together the messages cover the file."""
@@ -80,7 +79,6 @@ def test_no_bytes_stop_the_splitter(data):
     assert [raw.begin for raw in found[1:]] == [raw.end for raw in found[:-1]]
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(PIECES), max_size=12))
 def test_in_a_file_the_same_messages_are_found(tmp_path, pieces):
     """Those that are read at once, and those of which only the place is told; from
@@ -151,7 +149,6 @@ def test_a_wrong_length_neither_loses_nor_joins_messages(wrong):
     assert contents(mailbox(messages)) == messages
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 3000), st.booleans()), min_size=1, max_size=6),
     st.integers(3, 5000),

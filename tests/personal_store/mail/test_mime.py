@@ -79,7 +79,6 @@ FIELDS = (b"From: a@example.org", b"Subject:", b"subject: =?utf-8?q?Gr=C3=BC=C3=
 HEADERS = st.lists(st.sampled_from(FIELDS), max_size=9)
 
 
-@settings(deadline=None)
 @given(HEADERS, st.sampled_from([b"\n", b"\r\n"]))
 @example([b"", b"From: a@example.org"], b"\n")
 @example([b"From: a@example.org", b"From somebody Mon Mar 12", b"To: b"], b"\n")
@@ -124,7 +123,7 @@ TOKENS = st.sampled_from(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(TOKENS, max_size=12).map("".join))
 @example('text/plain; charset="utf-8"; format=flowed')
 @example("text/plain; name*=utf-8''Gr%C3%BC%C3%9Fe.txt")
@@ -155,7 +154,6 @@ LINES = (b"", b"--a", b"--a--", b"--ab", b"--a  ", b"x--a", b"--b", b"--b--",
 TOP = b"From: a@example.org\nContent-Type: multipart/mixed; boundary=a\n\n"
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from(LINES), max_size=14), st.sampled_from([b"\n", b"\r\n"]))
 def test_no_text_is_invented_or_lost(lines, ending):
     """Every line of a text part is a line of the message, in its order."""
@@ -218,7 +216,6 @@ PIECES = st.one_of(
 )
 
 
-@settings(deadline=None)
 @given(
     st.lists(PIECES, min_size=1, max_size=6),
     st.lists(st.sampled_from([" ", "\n ", "\r\n ", "\n\t"]), min_size=6, max_size=6),
@@ -238,7 +235,6 @@ LOCALS = st.text("abc.", min_size=1, max_size=6).filter(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(NAMES, LOCALS), min_size=1, max_size=3))
 def test_well_formed_addresses_are_those_of_the_library(people):
     raw = ", ".join(

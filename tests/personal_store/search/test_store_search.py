@@ -287,7 +287,7 @@ TEXTS = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(texts=TEXTS, gone=st.sets(st.integers(0, 7)), hidden=st.sets(st.integers(0, 7)))
 def test_the_index_follows_every_change(texts, gone, hidden):
     """After imports, exclusions and deletions, in stores of any size from 0 on; and

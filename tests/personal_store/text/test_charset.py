@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from personal_store.text.charset import codec_of, decode, header_text
@@ -154,7 +154,6 @@ def test_encoded_words_that_break_the_rules(raw, text):
     assert header_text(raw) == text
 
 
-@settings(deadline=None)
 @given(
     st.lists(
         st.sampled_from(
