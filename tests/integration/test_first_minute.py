@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
 
 from edge_app.tui.journal import JournalFolder
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "edge_app" / "tui"))
-from tui_terminal import Terminal
+from tests.terminals import Terminal, ctrl
 
 PROGRAM = """
 import sys
@@ -22,15 +19,13 @@ main()
 ESC, ENTER, F3, F7, F9 = b"\x1b", b"\r", b"\x1bOR", b"\x1b[18~", b"\x1b[20~"
 
 
-def ctrl(letter):
-    return bytes([ord(letter) & 31])
-
-
 @pytest.mark.slow
-def test_the_first_minute(home, tmp_path):
+def test_the_first_minute(home, tmp_path, monkeypatch):
     """The page with a filled brief; a letter, edited; another version beside the first;
     what left; where one's own letters go; saved; nothing lost when it is killed."""
-    terminal = Terminal(PROGRAM, home, tmp_path, size=(120, 36), SPECSTEER_THREADS="1")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SPECSTEER_THREADS", "1")
+    terminal = Terminal(PROGRAM, beside=Path(__file__), size=(120, 36))
     try:
         terminal.until("Thank Ana for the photos. Say yes to the weekend of the 14th.")
         terminal.until("Tess's sample letters")
@@ -72,7 +67,7 @@ def test_the_first_minute(home, tmp_path):
     assert not problems
     assert len(kept.draft.variants) == 2
     assert "Zanzibar" in kept.draft.variants[0].text
-    again = Terminal(PROGRAM, home, tmp_path, size=(120, 36), SPECSTEER_THREADS="1")
+    again = Terminal(PROGRAM, beside=Path(__file__), size=(120, 36))
     try:
         again.until("Zanzibar")
         again.until("version 1 of 2")

@@ -3,9 +3,7 @@ the program makes by itself."""
 
 import base64
 import json
-import os
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,16 +12,23 @@ from hostile_world import NAME, fill
 from edge_app.config.settings import settings_path
 from tests.hostile import HOSTILE, MARK, dangers, dangers_in_terminal
 from tests.mailboxes import ME
-from tests.terminals import in_terminal
-
-HERE = Path(__file__).parent
-CODE = {"PYTHONPATH": os.pathsep.join([str(HERE), str(HERE.parents[1])])}
+from tests.terminals import Terminal
 
 
-def python(script, *arguments, steps=(), **options):
-    """What a script writes to a terminal, and its exit status."""
-    command = [sys.executable, "-c", script, *arguments]
-    return in_terminal(command, steps, env=CODE, **options)
+def python(script, *arguments, steps=()):
+    """What a script writes to a terminal, and its exit status; each step is a text to
+    wait for, in what was written since the last step, and the keys that answer it."""
+    terminal = Terminal(script, *arguments, beside=Path(__file__))
+    seen = 0
+    try:
+        for wanted, keys in steps:
+            terminal.until(lambda: wanted.encode() in terminal.output[seen:])  # noqa: B023
+            seen = len(terminal.output)
+            terminal.send(keys)
+        status = terminal.end()
+    finally:
+        terminal.close()
+    return terminal.output.decode("utf-8", "surrogateescape"), status
 
 
 COMMANDS = """
@@ -101,7 +106,6 @@ APP = """
 import asyncio, sys
 from pathlib import Path
 from textual.events import Paste
-from textual.widgets import Input, Static
 from hostile_world import HostileDesk
 from edge_app.tui.app import SpecSteerApp
 from edge_app.tui.journal import JournalFolder
@@ -119,65 +123,25 @@ app = SpecSteerApp(
     journals=JournalFolder(state_folder() / "drafts"),
 )
 
-messages = []  # a message is shown for some seconds, which may be over
-def notify(message, before=app.notify, **options):
-    messages.append(message)
-    before(message, **options)
-app.notify = notify
-
 async def steps(pilot):
     async def until(true):
         await until_true(true)
         await pilot.pause()
 
-    async def paste(field, text):
-        await until(lambda: app.screen.query(field))
-        app.screen.query_one(field).focus()
-        await pilot.pause()
-        app.screen.query_one(field).value = ""
-        app.post_message(Paste(text))
-        await until(lambda: app.screen.query_one(field).value)
-
-    def said(part):
-        return lambda: any(part in str(s.render()) for s in app.screen.query(Static))
-
-    def told(part):
-        return lambda: any(part in message for message in messages)
-
     await until(lambda: app.writing.ready)
-    await pilot.press("ctrl+j")
-    await until(lambda: not app.writing.service_busy and app.page.editor.editing)
-    await pilot.press("f2", "down", "x")
-    await paste("#search", f"{MARK}{BLANK}{CLIPBOARD}[/x]")
-    await pilot.press("enter")
-    await until(said("0 found for"))
-    await pilot.press("f3", "down", "e")
-    await until(told("exported to"))
-    await pilot.press("f4", "f1", "f1", "ctrl+r")
-    await until(lambda: len(app.writing.variants) > 1 and app.page.editor.editing)
-    await pilot.press("f9", "f9", "ctrl+o")
-    for name in (MARK, "~" + HOSTILE.replace("\\r", ""), f"[/x]{HOSTILE}"):
-        await paste("#path", str(folder / name))
-        await pilot.press("enter")
-        await until(said("there is no"))
-    app.screen.query_one("#path").value = str(folder)
-    app.screen.query_one("#kind").value = "mbox"
-    await pilot.press("enter")
-    await until(told("[/x]"))
+    for key in ("ctrl+j", "ctrl+r"):
+        await pilot.press(key)
+        await until(lambda: not app.writing.service_busy and app.page.editor.editing)
+    for key in "f2 f3 f4 f1 f9 f12 alt+r ctrl+l alt+s ctrl+o".split():
+        await pilot.press(key, "down")
     await pilot.press("escape", "ctrl+s")
-    app.screen.query_one("#path").value = str(folder)
+    field = app.screen.query_one("#path")
+    field.value = ""
+    app.post_message(Paste(str(folder / f"[/x]{MARK}{BLANK}{CLIPBOARD}")))
+    await until(lambda: field.value)
     await pilot.press("enter")
-    await until(lambda: str(app.screen.query_one("#problem").render()))
-    await paste("#path", str(folder / f"[/x]{MARK}{BLANK}{CLIPBOARD}"))
-    await pilot.press("enter")
-    await until(told("saved to"))
-    await pilot.press("alt+c")
-    await until(told("copied"))
-    await pilot.press("ctrl+p")
-    await pilot.pause()
-    await pilot.press("escape", "ctrl+t")
-    await until(told("on this device alone"))
-    await pilot.press("ctrl+q")
+    await until(lambda: app.screen is app.page)
+    await pilot.press("alt+c", "ctrl+q")
 
 app.run(auto_pilot=steps)
 app.writing.close()

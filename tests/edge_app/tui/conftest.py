@@ -1,8 +1,24 @@
 """Keys of Pilot are waited for by facts."""
 
+from pathlib import Path
+
 import pytest
 from tui_helpers import settled
-from tui_terminal import SCRIPT, Terminal
+
+from tests.terminals import Terminal
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from tui_helpers import gated_service, make_app
+from edge_app.tui.app import run_app
+from edge_app.tui.journal import JournalFolder
+from models.folders import state_folder
+fake = gated_service({service})
+app = make_app(fake, Path("."), journals=JournalFolder(state_folder() / "drafts"))
+{more}
+sys.exit(run_app(app))
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -13,13 +29,14 @@ def pilot_waits_for_facts(monkeypatch):
 
 
 @pytest.fixture
-def start(home, tmp_path):
+def start(home, tmp_path, monkeypatch):
     """Starts the app, with more lines of script where a test needs them."""
     started = []
+    monkeypatch.chdir(tmp_path)
 
-    def run(more: str = "", script: str = SCRIPT, **options) -> Terminal:
-        script = script.replace("{more}", more)
-        started.append(Terminal(script, home, tmp_path, **options))
+    def run(more: str = "", service: str = "", **options) -> Terminal:
+        script = SCRIPT.format(service=service, more=more)
+        started.append(Terminal(script, beside=Path(__file__), **options))
         return started[-1]
 
     yield run

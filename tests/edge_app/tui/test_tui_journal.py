@@ -19,9 +19,12 @@ from tui_tapes import LETTER, REQUEST, SOURCES
 from decoding_core.settings import MethodSettings
 from edge_app.config import sealed
 from edge_app.decoding.events import (
+    Alternatives,
+    Choice,
     Finished,
     Given,
     Opened,
+    Place,
     Settled,
     SourcesFound,
     Statistics,
@@ -50,6 +53,7 @@ events = st.one_of(
     st.just(SourcesFound(tuple(replace(s, excerpt="") for s in SOURCES))),
     st.just(Opened("own server", local=False)),
     st.integers(0, 9).map(Given),
+    st.just(Alternatives(0, (Place((Choice(1, "x", 0.5, 0.25, None),), True),))),
     st.just(Verified(3, 2, ("x",), 0.05)),
     st.lists(st.builds(Token, st.integers(0, 9), texts, origins)).map(
         lambda tokens: Settled(tuple(tokens))
@@ -65,7 +69,7 @@ def state(draft: Draft) -> tuple:
         [
             (v.number, v.request, v.settled, v.edited, v.saved, v.sources, v.opened,
              v.verified, v.reason, v.statistics, v.stopped, v.writing, v.before,
-             v.after, v.given)
+             v.after, v.given, v.weighed)
             for v in draft.attempts
         ],
         [variant.number for variant in draft.variants],

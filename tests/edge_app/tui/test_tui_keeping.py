@@ -9,6 +9,8 @@ import threading
 import pytest
 from textual.widgets import Input
 from tui_helpers import (
+    FIRST_BLOCK,
+    HOLD,
     SECOND,
     GatedService,
     drafted,
@@ -19,6 +21,7 @@ from tui_helpers import (
     settle,
     until,
     writing_at,
+    written,
 )
 from tui_tapes import LETTER, REQUEST, letter_recording, plain_recording
 
@@ -27,6 +30,7 @@ from edge_app.decoding.events import Finished, Opened, Statistics
 from edge_app.tui import saving
 from edge_app.tui.journal import JournalFolder
 from edge_app.tui.saving import PathError, TakenError, propose, save, typed_path
+from edge_app.tui.screens.page import next_step
 from edge_app.tui.writing import Writing
 from models.prompts import Request
 from tests.waiting import PATIENCE
@@ -200,6 +204,30 @@ def test_a_draft_that_cannot_be_kept_is_said_and_leaving_waits(home, tmp_path):
     assert app.return_code == 0
     ((one,), _) = JournalFolder(home / "drafts").kept()
     assert one.draft.variant.text == LETTER
+
+
+def test_a_draft_that_was_cut_off_is_gone_on_with(tmp_path):
+    """It is marked; the draft key keeps its text and writes on from there."""
+    fake, folder = gated_service(hold=HOLD), JournalFolder(tmp_path / "drafts")
+    with writing_at(fake, journals=folder) as writing:
+        writing.draft(REQUEST)
+        settle(writing, lambda: fake.played > HOLD and writing.background.idle)
+        (path,) = folder.paths()
+        left = path.read_bytes()
+    path.write_bytes(left)  # as it was while the text was written
+    fake = gated_service()
+    fake.recordings = [plain_recording(" And more.")]
+    with writing_at(fake, journals=folder) as writing:
+        assert writing.take_up()
+        first = writing.variant
+        assert first.text == FIRST_BLOCK
+        assert "not finished: it was cut off" in next_step(writing)
+        written(writing.draft, REQUEST)
+        second = writing.variant
+    assert first.unfinished
+    assert (first.text, second.text) == (FIRST_BLOCK, FIRST_BLOCK + " And more.")
+    assert second.request.before == FIRST_BLOCK
+    assert second.request.settings == first.request.settings
 
 
 def test_there_is_no_patience_with_a_load():

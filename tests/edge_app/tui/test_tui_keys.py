@@ -12,7 +12,6 @@ from textual.command import CommandList
 from textual.events import Key, Paste
 from textual.widgets import Input, OptionList
 from tui_helpers import gated_service, make_app, play, said, until
-from tui_terminal import ctrl
 
 from edge_app.config.settings import Settings, read_settings
 from edge_app.tui.keys import (
@@ -26,6 +25,7 @@ from edge_app.tui.keys import (
 from edge_app.tui.preferences import Preferences
 from edge_app.tui.screens.save import SaveDialog
 from edge_app.tui.terminal import PlainSigns, put_right
+from tests.terminals import ctrl
 
 SENT = (
     "a\x1b[200~red \x1b[31m" + "and a line of more than thirty letters\n\x11\x1b\x13"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import os
 import signal
 import stat
 import threading
@@ -21,7 +20,6 @@ from tui_helpers import (
     until,
 )
 from tui_tapes import LETTER
-from tui_terminal import SCRIPT, Terminal, ctrl
 
 from decoding_core.settings import MethodSettings
 from edge_app.tui import outside as editor
@@ -32,6 +30,7 @@ from edge_app.tui.outside import hand_to_programs, osc52, programs
 from edge_app.tui.screens.page import Page
 from edge_app.tui.screens.save import SaveDialog
 from edge_app.tui.writing import Writing
+from tests.terminals import Terminal, ctrl
 from tests.waiting import PATIENCE
 
 ESC, ENTER, SHIFT_LEFT, F3 = b"\x1b", b"\r", b"\x1b[1;2D", b"\x1bOR"
@@ -145,39 +144,6 @@ def test_a_process_that_is_ended_loses_nothing(start, home, way):
     terminal.gone("specsteer sent")
     terminal.send(ctrl("n"))
     terminal.until("nothing was sent yet")
-
-
-def test_a_draft_that_was_cut_off_is_gone_on_with(start, home):
-    """It is marked; the draft key keeps its text and writes on from there."""
-    script = SCRIPT.replace("gated_service()", "gated_service(hold=16)")
-    terminal = start(script=script)
-    terminal.until("own server")
-    terminal.send(ctrl("j"))
-    terminal.until("Thank you for the photographs.")
-    terminal.process.send_signal(signal.SIGKILL)
-    terminal.end()
-    (cut,) = kept(home).variants
-    assert cut.text
-    assert LETTER.startswith(cut.text)
-
-    again = SCRIPT.replace(
-        "{more}", "fake.recordings = [plain_recording(' And more.')]\n{more}"
-    )
-    again = again.replace(
-        "import gated_service", "import gated_service, plain_recording"
-    )
-    terminal = start(script=again)
-    terminal.until("not finished: it was cut off")
-    terminal.until("own server")
-    assert kept(home).variant.unfinished
-    terminal.send(ctrl("j"))
-    terminal.until("And more.")
-    terminal.gone("not finished")
-    first, second = kept(home).variants
-    assert first.text == cut.text
-    assert second.text == cut.text.rstrip(" ") + " And more."
-    assert second.request.before == cut.text.rstrip(" ")
-    assert second.request.settings == first.request.settings
 
 
 def test_an_error_that_nobody_foresaw_keeps_the_draft(start, home):
@@ -352,41 +318,10 @@ def test_ctrl_c_leaves_from_everywhere(tmp_path, drawer):
     assert app.return_code == 130
 
 
-HELD = """
-import os, sys
-from pathlib import Path
-from edge_app.transport.child_server import ChildServer
-from models.engines.llama_cpp import LlamaModel
-begin = ChildServer.__init__
-def note(self, *rest):
-    begin(self, *rest)
-    Path("child").write_text(str(self._process.pid))
-def held(self, *rest, **options):
-    Path("held").touch()
-    os.read(os.open("barrier", os.O_RDONLY), 1)  # in C, as a load is
-    Path("freed").touch()
-ChildServer.__init__, LlamaModel.__init__ = note, held
-sys.argv = ["specsteer"]
-from edge_app.cli import main
-main()
-"""
-
-
-@pytest.mark.slow
-def test_leaving_waits_for_no_model_that_is_loading(start, tmp_path):
-    """The load is held until the test ends; the child that loads, too, ends."""
-    os.mkfifo(tmp_path / "barrier")
-    terminal = start(script=HELD)
+def test_leaving_waits_for_no_model_that_is_loading(start):
+    terminal = start(service="ready=False")
     terminal.until("loading the models")
-    barrier = os.open(tmp_path / "barrier", os.O_RDWR)
-    try:
-        terminal.until(lambda: (tmp_path / "held").exists())
-        terminal.send(ctrl("j"))
-        terminal.until("the draft begins by itself")
-        terminal.send(ctrl("q"))
-        assert terminal.end() == 0
-        assert not (tmp_path / "freed").exists()
-        with pytest.raises(ProcessLookupError):
-            os.kill(int((tmp_path / "child").read_text()), 0)
-    finally:
-        os.close(barrier)
+    terminal.send(ctrl("j"))
+    terminal.until("the draft begins by itself")
+    terminal.send(ctrl("q"))
+    assert terminal.end() == 0
