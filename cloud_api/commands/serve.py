@@ -144,14 +144,17 @@ def _flag(name: str, about: str) -> Callable[[FC], FC]:
     return click.option(name, is_flag=True, help=about)
 
 
-@click.command("serve", cls=Serve)
-@_option("--host", "Where to listen.", default="127.0.0.1")
-@_option("--port", "0: any free port.", default=8765, type=_PORT)
-@_option(
+_generalist_option = _option(
     "--generalist",
     "GGUF file or folder of the large model; default: the embedded one.",
     type=_PATH,
 )
+
+
+@click.command("serve", cls=Serve)
+@_option("--host", "Where to listen.", default="127.0.0.1")
+@_option("--port", "0: any free port.", default=8765, type=_PORT)
+@_generalist_option
 @_option(
     "--base",
     "The same of the small model, without history; default: the embedded one with the "
@@ -430,11 +433,7 @@ Next:
 
 
 @click.command("init", cls=Command)
-@_option(
-    "--generalist",
-    "GGUF file or folder of the large model; default: the embedded one.",
-    type=_PATH,
-)
+@_generalist_option
 @_option("--base", "The same of the small model that the devices use.", type=_PATH)
 @_option("--host", "Where to listen; default: this machine alone.")
 @_option("--port", "Default: 8765.", type=_PORT)
