@@ -24,13 +24,6 @@ _BROKEN_OFF = {
 }
 
 
-_SHOWN = (
-    *(events.SourcesFound, events.Settled, events.HeldBack, events.Notice),
-    *(events.PrivacySpent, events.Verified, events.Sent, events.Received),
-    events.Finished,
-)
-
-
 class Output:
     """A reader of the event stream. `close` shows also a text that was broken off."""
 
@@ -62,11 +55,6 @@ class Output:
                 "there is no history yet; 'specsteer import --help' says how to "
                 "give it, and --sample uses the sample letters"
             )
-
-    @property
-    def reader(self) -> events.Emit:
-        """`add`, for the events that are shown or counted."""
-        return events.only(_SHOWN, self.add)
 
     def add(self, event: events.Event) -> None:
         """Show one event."""

@@ -216,7 +216,7 @@ def write_command(request: str, **chosen: Any) -> None:
         verbose=chosen["verbose"],
     )
     with ExitStack() as opened:
-        readers = [output.reader]
+        readers = [output.add]
         if chosen["record"] is not None:
             from edge_app.service.tape import Recorder  # pydantic takes 0.1 s to load
 
@@ -322,7 +322,7 @@ def demo_command(seed: int) -> None:
     click.echo(f"request: to {sample.RECIPIENT}: {sample.REQUEST}\n")
     output = Output(request, verbose=True, aside=False)
     with stoppable() as stop, closing(service), closing(output):
-        service.write(request, output.reader, stop)
+        service.write(request, output.add, stop)
     if stop.is_set():
         sys.exit(STOPPED)
     click.echo("\nread for it, on this device alone:")

@@ -277,16 +277,6 @@ def emit_to(*readers: Emit) -> Emit:
     return emit
 
 
-def only(kinds: tuple[type[Event], ...], read: Emit) -> Emit:
-    """A reader of the events of these kinds alone."""
-
-    def emit(event: Event) -> None:
-        if isinstance(event, kinds):
-            read(event)
-
-    return emit
-
-
 class ThoughtRemover:
     """Takes a block of thoughts off the beginning of a text that comes in pieces."""
 

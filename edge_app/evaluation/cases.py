@@ -336,16 +336,13 @@ def case_of(
     if not text.strip():
         return None
 
-    def history() -> History:
-        return History(others(), store.passage)
-
     return Case(
         group=group,
         genre=passage.kind,
         user="you",
         name=str(entry.id),
         request=Request(asked, passage.kind, passage.recipient),
-        history=history,
+        history=lambda: History(others(), store.passage),
         text=text,
         beginning=beginning,
     )

@@ -251,11 +251,8 @@ def tune(
         )
         for value, nats, kept in zip(how.thresholds, emitted.T, d.kept.T, strict=True)
     )
-    chosen = (
-        _threshold(points, threshold)
-        if d.resamples.units >= FEWEST_UNITS
-        else (threshold)
-    )
+    enough = d.resamples.units >= FEWEST_UNITS
+    chosen = _threshold(points, threshold) if enough else threshold
     by_threshold = Curve("threshold", threshold, chosen, points)
     return Tuned(by_strength, by_threshold, len(texts), d.resamples.units)
 

@@ -53,7 +53,10 @@ _ROOM = 1 << 20  # bytes of free disk without which nothing is sent
 KEPT = (Sent, Received, Verified, HeldBack, PrivacySpent)
 """The events that the ledger keeps: those of bytes, what became of a draft, what stands
 in the place of words that were held back, and what a message cost of the budget."""
-_LEFT_OUT = {"Verified": ("refused",), "HeldBack": ("text",)}
+_LEFT_OUT: dict[type[Event], tuple[str, ...]] = {
+    Verified: ("refused",),
+    HeldBack: ("text",),
+}
 """Of these, the words that did not leave in this form: they are not kept twice."""
 
 Body = dict[str, Any]
@@ -94,19 +97,17 @@ class Ledger:
 
     def add(self, event: Event) -> None:
         """Keep an event of what was sent; raises OSError if something left."""
-        name = type(event).__name__
-        if isinstance(event, KEPT):
-            line = to_json(event)
-            if name in _LEFT_OUT:
-                body = json.loads(line)
-                for one in _LEFT_OUT[name]:
-                    body.pop(one, None)
-                line = json.dumps(body)
-            if self._seal is not None:
-                line = self._seal.closed(line.encode(), _WHAT)
-            self._left = self._left or name == "Sent"
-            with self._needed():
-                self._file.write(line + "\n")
+        if not isinstance(event, KEPT):
+            return
+        body = json.loads(to_json(event))
+        for one in _LEFT_OUT.get(type(event), ()):
+            del body[one]
+        line = json.dumps(body)
+        if self._seal is not None:
+            line = self._seal.closed(line.encode(), _WHAT)
+        self._left = self._left or isinstance(event, Sent)
+        with self._needed():
+            self._file.write(line + "\n")
 
     def close(self) -> None:
         """Close the file."""

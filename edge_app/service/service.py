@@ -22,13 +22,13 @@ from decoding_core.protocols import Engine, Verifier
 from decoding_core.verifier import VerifierRole, role_of
 from edge_app.config.sealed import key_of
 from edge_app.decoding import events
-from edge_app.decoding.events import Emit, Notice, Source, emit_to, only
+from edge_app.decoding.events import Emit, Notice, Source, emit_to
 from edge_app.decoding.on_device import OfflineVerifier, RememberedRows, verifier_of
 from edge_app.decoding.session import Patience, go_alone
 from edge_app.privacy.budget import Account, CountingVerifier, PublicText
 from edge_app.privacy.guard.gate import GuardGate
 from edge_app.privacy.guard.history import PrivateIndex, index_of_store
-from edge_app.privacy.ledger import KEPT, Ledger, SpentToday, check_room, spent_path
+from edge_app.privacy.ledger import Ledger, SpentToday, check_room, spent_path
 from edge_app.privacy.reading import QuoteReader, Quotes
 from edge_app.retrieval import personalisation
 from edge_app.retrieval.context import (
@@ -158,7 +158,7 @@ class WritingService:
             for event in self._early:
                 emit_to(tally.add, emit)(event)
             self._early.clear()
-            emit = emit_to(tally.add, only(KEPT, ledger.add), emit)
+            emit = emit_to(tally.add, ledger.add, emit)
             if alone is not None:
                 emit(alone)
             learnt = history != "nobody"

@@ -24,6 +24,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from typing import Any
 
 import httpcore
@@ -619,7 +620,7 @@ class CloudVerifier:
     ) -> None:
         """Prepare a session; `cadence` is in milliseconds."""
         self._connection = Connection(url, token, emit, stop, certificate)
-        self._cadence = Cadence(cadence) if cadence else None
+        self._cadence = Cadence(cadence)
         self._stop = stop or threading.Event()
         self._role: VerifierRole | None = None
         self._frames: FrameFormat | None = None
@@ -659,17 +660,16 @@ class CloudVerifier:
         self._role, self._frames = role, frames
         self._out.clear()
         self._answer = self._error = None
-        if self._cadence is not None:
-            self._cadence.begin()
+        self._cadence.begin()
+        ask = partial(self._connection.request, "open", body=body, pad=True)
         answer = None
         if self._session_id:
             try:
-                answer = self._ask_to_open("PUT", self._path(), body)
+                answer = ask("PUT", self._path())
             except SessionLostError:
                 self._session_id = ""
                 self._connection.disconnect()
-        answer = answer or self._ask_to_open("POST", _SESSIONS, body)
-        opened = wire_json.opened_from_json(answer)
+        opened = wire_json.opened_from_json(answer or ask("POST", _SESSIONS))
         self._session_id = opened.session_id
         # Now, while the specialist reads its prompt. The first block tries again, and
         # says what is wrong.
@@ -679,9 +679,6 @@ class CloudVerifier:
             if isinstance(error, CloudSlowError):
                 raise
         return opened
-
-    def _ask_to_open(self, method: str, path: str, body: Any) -> dict[str, Any]:
-        return self._connection.request("open", method, path, body, pad=True)
 
     def first_difference(self, names: Sequence[bytes]) -> str:
         """The first token that the server has otherwise than `names`, found by halving.
@@ -804,8 +801,7 @@ class CloudVerifier:
         """Hand a block to the socket, which is opened if need be."""
         if self._frames is None or not self._session_id:
             raise MessageError("submit was called before open")
-        if self._cadence is not None:
-            self._cadence.wait(self._stop)
+        self._cadence.wait(self._stop)
         self._connection.send(
             f"{self._path()}/stream",
             self._frames.encode_block(block),
