@@ -82,19 +82,21 @@ def test_noise_changes_nothing():
         assert "is kept" in words[1]
 
 
-def test_a_faster_threshold_may_cost_a_hundredth():
-    cheap = [(100, 100, 100.5)] * 3
-    dear = [(100, 100, 102.0)] * 3
-    saving = [(98.0, 100, 102.0)] * 3
-    little = [(99.5, 100, 102.0)] * 3
-    assert chosen(20, (100, 100, 100), cheap, KEPT, noise=0.05)[1] == 0.1
-    assert chosen(20, (100, 100, 100), dear, KEPT, noise=0.05)[1] == 0.5
-    assert chosen(20, (100, 100, 100), saving, KEPT, noise=0.05)[1] == 1.0
-    assert chosen(20, (100, 100, 100), little, KEPT, noise=0.05)[1] == 0.5
-
-
-def test_a_threshold_that_keeps_no_more_is_not_chosen():
-    assert chosen(20, (100, 100, 100), FLAT, (0.4, 0.4, 0.4), noise=0.05)[1] == 0.5
+@pytest.mark.parametrize(
+    ("emitted", "kept", "threshold"),
+    [
+        ((100, 100, 100.5), KEPT, 0.1),
+        ((100, 100, 102.0), KEPT, 0.5),
+        ((98.0, 100, 102.0), KEPT, 1.0),
+        ((99.5, 100, 102.0), KEPT, 0.5),
+        # One that keeps no more is not chosen, though it costs nothing.
+        ((100, 100, 100), (0.4, 0.4, 0.4), 0.5),
+    ],
+)
+def test_a_faster_threshold_may_cost_a_hundredth(emitted, kept, threshold):
+    """And no more; a slower one has to save as much."""
+    found = chosen(20, (100, 100, 100), [emitted] * 3, kept, noise=0.05)
+    assert found == (1.0, threshold)
 
 
 def test_few_texts_choose_nothing():
