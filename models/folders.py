@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 
 from platformdirs import user_data_path
 
-from base.owner_only import close_to_others, make_folder
+from base.owner_only import close_to_others, exposure, make_folder
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.foreign_text import one_line
 
@@ -61,3 +63,20 @@ def machine_folder() -> Path:
             f"the folder {folder} cannot be made; SPECSTEER_HOME can name another"
         ) from error
     return folder
+
+
+def check_private(folder: Path, inner: Iterable[Path]) -> str:
+    """A sentence that a folder and these paths in it are for their owner alone. Raises
+    InvalidSettingsError that names those which others reach: in a closed folder, only
+    what a link leads to."""
+    exposes = bool(exposure(folder))
+    reachable = [path for path in inner if exposes or path.is_symlink()]
+    exposed = {path: how for path in (folder, *reachable) if (how := exposure(path))}
+    if exposed:
+        paths = " ".join(shlex.quote(str(path)) for path in exposed)
+        raise InvalidSettingsError(
+            "; ".join(f"{path} {how}" for path, how in exposed.items())
+            + f". 'chmod go= {paths}' hides what is yours; what is another "
+            "user's does not belong here"
+        )
+    return f"{folder} is for your eyes alone"

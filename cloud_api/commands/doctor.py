@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import shlex
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -13,16 +12,15 @@ from typing import Any
 
 import click
 
-from base.owner_only import exposure
 from cloud_api.commands.people import open_people
 from cloud_api.commands.serve import models_wanted, serve
 from cloud_api.database import FILE_NAME as PEOPLE_FILE
 from cloud_api.engine.models import ModelOptions, StockAddress
 from cloud_api.errors import ServerError
-from decoding_core.errors import DecodingError, InvalidSettingsError, ModelError
+from decoding_core.errors import DecodingError, ModelError
 from decoding_core.foreign_text import one_line
 from models.command_line import Command
-from models.folders import state_folder
+from models.folders import check_private, state_folder
 
 _PRIVATE = ("cloud*", "people*", "engine-*")
 """What is the server's in the state folder, which may hold other things as well."""
@@ -68,18 +66,9 @@ def command() -> None:
 
 
 def _folder() -> str:
-    """The state folder and what the server keeps in it are for their owner alone."""
     folder = state_folder()
-    there = [path for pattern in _PRIVATE for path in sorted(folder.glob(pattern))]
-    reachable = [path for path in there if exposure(folder) or path.is_symlink()]
-    exposed = {path: how for path in (folder, *reachable) if (how := exposure(path))}
-    if exposed:
-        paths = " ".join(shlex.quote(str(path)) for path in exposed)
-        raise InvalidSettingsError(
-            "; ".join(f"{path} {how}" for path, how in exposed.items())
-            + f". 'chmod go= {paths}' hides what is yours"
-        )
-    return f"{folder} is for your eyes alone"
+    there = (path for pattern in _PRIVATE for path in sorted(folder.glob(pattern)))
+    return check_private(folder, there)
 
 
 def _models(wanted: ModelOptions) -> str:

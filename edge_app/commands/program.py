@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -15,7 +14,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from base.locks import lock
-from base.owner_only import exposure, shred
+from base.owner_only import shred
 from decoding_core.errors import DecodingError, InvalidSettingsError
 from decoding_core.foreign_text import one_line
 from edge_app.commands.options import assume_yes, confirmed
@@ -23,7 +22,12 @@ from edge_app.commands.service_config import service_config
 from edge_app.commands.terminal import note
 from edge_app.config.settings import Settings, read_settings, store_path
 from models.command_line import Command
-from models.folders import WRITER_VARIABLE, WRITERS, state_folder
+from models.folders import (
+    WRITER_VARIABLE,
+    WRITERS,
+    check_private,
+    state_folder,
+)
 from personal_store import Store, keys
 from personal_store.errors import StoreError
 from personal_store.import_runs import in_words
@@ -142,24 +146,9 @@ def _threads(settings: Settings) -> str:
 
 
 def _folder(_: Settings) -> str:
-    """The state folder and what lies in it are for their owner's eyes alone."""
     folder = state_folder()
-    # In a closed folder, nobody comes to a file that is open; a link leads out of it.
-    exposes = bool(exposure(folder))
-    reachable = [
-        path
-        for path, what in ours(folder)
-        if what and _is_secret(path) and (exposes or path.is_symlink())
-    ]
-    exposed = {path: how for path in (folder, *reachable) if (how := exposure(path))}
-    if exposed:
-        paths = " ".join(shlex.quote(str(path)) for path in exposed)
-        raise InvalidSettingsError(
-            "; ".join(f"{path} {how}" for path, how in exposed.items())
-            + f". 'chmod go= {paths}' hides what is yours; what is another "
-            "user's does not belong here"
-        )
-    return f"{folder} is for your eyes alone"
+    secret = (path for path, what in ours(folder) if what and _is_secret(path))
+    return check_private(folder, secret)
 
 
 def _store(_: Settings) -> str:
