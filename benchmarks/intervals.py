@@ -6,8 +6,7 @@ from math import sqrt
 
 from edge_app.evaluation.figures import Estimate
 
-_Z = 1.96
-"""Standard deviations that hold 95 %."""
+_Z = 1.96  # standard deviations that hold 95 %
 
 
 def wilson(hits: float, count: int) -> Estimate:

@@ -40,8 +40,7 @@ class _NewFile(click.Path):
         return path
 
 
-NEW_FILE = _NewFile(dir_okay=False)
-"""A file that is written at the end."""
+NEW_FILE = _NewFile(dir_okay=False)  # a file that is written at the end
 
 
 class Listed(click.ParamType[Any]):
@@ -71,7 +70,7 @@ class Listed(click.ParamType[Any]):
 def option(
     flag: str, kind: Any, default: Any, said: str, name: str = "", **more: Any
 ) -> Decorator:
-    """An option whose default, if it has one, stands in its help."""
+    """An option; its help shows the default, if there is one."""
     names = (flag, name) if name else (flag,)
     shown = default is not None and more.get("show_default", True)
     more |= {"show_default": shown}

@@ -29,8 +29,7 @@ from tools.screen_rows import Look, Row, rows
 
 FRAME = 1 / 8  # seconds
 LONGEST_PAUSE = 0.5
-WRITING_SECONDS = 12.0
-"""A slower run is played faster."""
+WRITING_SECONDS = 12.0  # a slower run is played faster
 CELL = (8.4, 17)
 MARGIN, BAR = 10, 26
 FONT = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace"
@@ -48,8 +47,7 @@ class Frame:
 class _Stage:
     """A clock that only the film moves, and the tape played by it."""
 
-    due: list[float]
-    """When each event comes, on the clock."""
+    due: list[float]  # when each event comes, on the clock
     now: float = 0.0
     began: float = float("inf")
     waiting: int = 0

@@ -49,8 +49,7 @@ TESTS = (
     "tests/integration/test_privacy.py",
 )
 FALLBACK = ("tests/cloud_api/test_cloud_process.py",)
-PATIENCE_SECONDS = 60.0
-"""How much longer than without an error its tests may take."""
+PATIENCE_SECONDS = 60.0  # how much longer than without an error its tests may take
 
 _OPPOSITES = (
     *((ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.Eq, ast.NotEq)),
@@ -73,7 +72,7 @@ TWINS = {"min": "max", "max": "min", "any": "all", "all": "any"}
 
 @dataclass(frozen=True, order=True)
 class Mutant:
-    """An error: what stands in a file from one byte to another, and what instead."""
+    """An error: the bytes of a file that are replaced, and what replaces them."""
 
     path: str
     line: int
@@ -223,15 +222,15 @@ class Tree:
         return subprocess.CompletedProcess(command, child.returncode, out)
 
     def write(self, path: str, data: bytes) -> None:
-        """Write a file, with a time that tells Python to compile it again."""
+        """Write a file, with a time that has Python compile it again."""
         self._changes += 1
         file = self.root / path
         file.write_bytes(data)
         os.utime(file, (self._changes, self._changes))
 
 
-RECORDER = '''
-"""Notes which test passes through which line, and how long each takes."""
+RECORDER = """
+# Notes which test passes through which line, and how long each takes.
 import atexit, json, os, time
 import coverage, pytest
 
@@ -262,7 +261,7 @@ def pytest_sessionfinish():
     }
     with open(os.environ["MUTANT_RECORD"], "w") as file:
         json.dump({"lines": lines, "seconds": seconds, "failed": failed}, file)
-'''
+"""
 
 
 @dataclass
@@ -297,16 +296,16 @@ def record(tree: Tree, files: list[str]) -> Record:
     done = tree.run(["-p", "mutant_recorder", *TESTS], None)
     if not path.exists():
         raise SystemExit(done.stdout)
-    told = json.loads(path.read_text())
-    if told["failed"] or done.returncode:
+    found = json.loads(path.read_text())
+    if found["failed"] or done.returncode:
         raise SystemExit(f"tests fail without an error:\n{done.stdout[-3000:]}")
     took = time.monotonic() - began
-    print(f"{len(told['seconds'])} tests pass, in {took:.0f} s", flush=True)
-    return Record(told["lines"], told["seconds"])
+    print(f"{len(found['seconds'])} tests pass, in {took:.0f} s", flush=True)
+    return Record(found["lines"], found["seconds"])
 
 
 def fate(tree: Tree, mutant: Mutant, known: Record) -> str:
-    """`caught`, `hangs`, `survived` or, where no test passes by, `unseen`."""
+    """`caught`, `hangs`, `survived` or, if no test passes by, `unseen`."""
     source = (ROOT / mutant.path).read_bytes()
     tests = known.tests_of(mutant, source)
     seconds = sum(known.seconds[test] for test in tests)

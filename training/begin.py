@@ -18,8 +18,7 @@ from training.network import Feed, Network, turns
 
 TYPICAL = 8
 """Rows that show which neurons are active, beside as many of repeated random tokens."""
-_COMMON = 300
-"""Ids below are control tokens and bytes in the full vocabulary."""
+_COMMON = 300  # ids below are control tokens and bytes in the full vocabulary
 _RIDGE = 1e-3
 """Ridge of the least squares, in parts of the neurons' mean square: it keeps the fit
 from leaning on a few neurons."""

@@ -12,10 +12,8 @@ from training.invented import OWN_WAY
 HERE = Path(__file__).parent
 WORK = HERE / "work"
 EMBEDDED = HERE.parent / "models" / "embedded"
-PUBLIC = "smollm2"
-"""The public model that `parent.fetch` gets."""
-BEFORE = "before"
-"""The specialist itself, as it was before."""
+PUBLIC = "smollm2"  # the public model that `parent.fetch` gets
+BEFORE = "before"  # the specialist itself, as it was before
 SCALES = "full", "tiny"
 
 
@@ -38,23 +36,17 @@ class Mixture:
     """What the rows a model reads are made of."""
 
     rows: int
-    row: int
-    """Tokens in a row."""
-    long_rows: int
-    """Rows of twice the length, so that later positions are learnt too."""
+    row: int  # tokens in a row
+    long_rows: int  # rows of twice the length, so that later positions are learnt too
     held_out: int
     """Rows of each kind, with and without history, that are kept for validation."""
-    shards: int
-    """How many of the five shards of real texts are read."""
-    synthetic: float
-    """Share of the tokens that belong to synthetic writers."""
-    private: float
-    """Share of examples that come with the writer's other texts."""
+    shards: int  # how many of the five shards of real texts are read
+    synthetic: float  # share of the tokens that belong to synthetic writers
+    private: float  # share of examples that come with the writer's other texts
     repeats: float
     """Share of rows that hold nothing but random tokens, span after span repeated."""
     seed: int
-    loops: int = 0
-    """Rows of texts that get caught in loops, which are unlearnt."""
+    loops: int = 0  # rows of texts that get caught in loops, which are unlearnt
     everyday: float = 0.0
     """Share of the texts by synthetic writers that answer everyday requests."""
     own_way: float = OWN_WAY
@@ -69,39 +61,28 @@ class Mixture:
 class Schedule:
     """How long and how fast a model learns."""
 
-    batch: int
-    """Tokens in a step."""
+    batch: int  # tokens in a step
     micro: int
     """Tokens that are computed at a time; more need more memory, not fewer steps."""
-    tokens: int
-    """Tokens in the whole run; raise it to prolong a run, finished or not."""
-    rate: float
-    """The highest learning rate."""
-    warmup: int
-    """Tokens over which the rate rises; then it falls along a cosine."""
-    floor: float
-    """The last learning rate, in parts of the highest."""
+    tokens: int  # tokens in the whole run; raise it to prolong a run, finished or not
+    rate: float  # the highest learning rate
+    warmup: int  # tokens over which the rate rises; then it falls along a cosine
+    floor: float  # the last learning rate, in parts of the highest
     seed: int
     save_minutes: float
-    check_every: int
-    """Steps between two looks at the held-out rows."""
-    long_every: int = 8
-    """One step in N reads long rows."""
+    check_every: int  # steps between two looks at the held-out rows
+    long_every: int = 8  # one step in N reads long rows
     round_from: float = 1.0
     """Part of the run after which weights are learnt as they are exported; 1: never."""
-    loops_from: float = 1.0
-    """Part of the run after which loops are unlearnt; 1: never."""
-    loops_every: int = 4
-    """One step in N unlearns loops then."""
+    loops_from: float = 1.0  # part of the run after which loops are unlearnt; 1: never
+    loops_every: int = 4  # one step in N unlearns loops then
     teacher: str = ""
     """The recipe whose finished model comments plain rows; empty: none."""
-    teacher_every: int = 2
-    """One step in N learns from the teacher."""
+    teacher_every: int = 2  # one step in N learns from the teacher
     ratio: float = 0.0
     """Weight of the log-ratio between both on what the rows say, beside the distance
     of their distributions."""
-    reverse: float = 0.0
-    """Weight of the same on whatever the model would draw itself."""
+    reverse: float = 0.0  # weight of the same on whatever the model would draw itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +90,7 @@ class Export:
     """How the finished weights are written: names of quantisations, as Q8_0."""
 
     matrices: str = "F32"
-    embedding: str = "F32"
-    """The embedding is the output matrix too."""
+    embedding: str = "F32"  # the embedding is the output matrix too
     down: str = ""
     """The last matrix of each feed-forward layer, if not as the others; only its rows
     may be multiples of 256, as kinds that end in K want."""
@@ -122,8 +102,7 @@ class Recipe:
 
     name: str
     shape: Shape
-    parent: str
-    """What it begins as: `PUBLIC`, `BEFORE`, or noise if empty."""
+    parent: str  # what it begins as: `PUBLIC`, `BEFORE`, or noise if empty
     mixture: Mixture
     schedule: Schedule
     export: Export

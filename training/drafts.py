@@ -24,12 +24,10 @@ from models.running.settings import EngineSettings, usable_cores
 from models.synthetic_writers.examples import Example
 from training.tokenizer import CHAT_TEMPLATE, END, PAD, Vocabulary, fitted
 
-_AT_ONCE = 16
-"""Texts that are drafted in one pass."""
+_AT_ONCE = 16  # texts that are drafted in one pass
 _PROMPT = 640
 """Tokens of a prompt at most: drafting from shorter histories takes less time."""
-_TEXT = 160
-"""Tokens of a draft at most; it then breaks off."""
+_TEXT = 160  # tokens of a draft at most; it then breaks off
 _TEMPERATURES = (0.5, 0.7, 0.7, 1.0)
 """Each as often: those that the app is used with, and bolder ones."""
 

@@ -115,15 +115,11 @@ _REAL = {"mine1": "i_bank", "theirs": "s_bank", "deed": "vp", "the": "np"}
 """Kinds of things, and where real phrases of the kind are found."""
 _REAL_SHARE = 0.15
 _TOLD_SHARE = 0.4
-"""Share of the texts that say sentences of a real one, where there are some."""
-_SCENE_SHARE = 0.9
-"""Share of the requests that are scenes written by hand."""
-_WHOLE_SHARE = 0.75
-"""Share of the scenes that are asked for to their end."""
-_TWO_SHARE = 0.25
-"""Share of the scenes of mails and notes that a short one follows."""
-_FEW = 4
-"""Things of a short scene, at most."""
+"""Share of the texts that say sentences of a real one, if the bank has some."""
+_SCENE_SHARE = 0.9  # share of the requests that are scenes written by hand
+_WHOLE_SHARE = 0.75  # share of the scenes that are asked for to their end
+_TWO_SHARE = 0.25  # share of the scenes of mails and notes that a short one follows
+_FEW = 4  # things of a short scene, at most
 _DROPPED = (
     (r"\b(?:the|a|an) ", 0.75),
     (r"\b(?:is|are|was|were|am) ", 0.5),
@@ -135,14 +131,11 @@ _DROPPED = (
 _SWAPPED_SHARE = 0.2
 """Share of the scenes in which words that are asked for and said are swapped for words
 that make no sense there: such a word cannot be known, and has to be copied."""
-_SWAPPED = 0.35
-"""Share of such a scene's words that are swapped."""
+_SWAPPED = 0.35  # share of such a scene's words that are swapped
 _WORD = re.compile(r"[A-Za-z]{4,}")
-_USUAL = 40
-"""Scenes from which on a word is too common to be swapped."""
+_USUAL = 40  # scenes from which on a word is too common to be swapped
 _APOSTROPHE = re.compile(r"(?<=[A-Za-z])'(?=(?:t|s|re|ve|ll|d|m)\b)")
-_COUNTS = (1, 2, 2, 3, 3, 4, 4, 5, 5, 6)
-"""How many things a request holds."""
+_COUNTS = (1, 2, 2, 3, 3, 4, 4, 5, 5, 6)  # how many things a request holds
 
 
 @cache

@@ -33,8 +33,7 @@ from models.synthetic_writers.writers import (
 )
 from training.everyday import Everyday
 
-_STYLED = 0.5
-"""Share of the people whose notes say how they write."""
+_STYLED = 0.5  # share of the people whose notes say how they write
 _POSTS = ("Introduce me to the group", "Write a few lines about me", "Say who I am")
 
 
@@ -62,7 +61,7 @@ class Person:
 
 
 def new_person(rng: Random, writer: Writer | None = None) -> Person:
-    """Somebody with a life; known by the notes alone where no writer is given."""
+    """Somebody with a life; known by the notes alone if no writer is given."""
     from_notes = writer is None
     if writer is None:
         writer = new_writer(rng) if rng.random() < _STYLED else common_writer(rng)
@@ -149,8 +148,8 @@ _EVERYDAY_TASKS = ("email", "email", "review", "post", "note")
 things."""
 OWN_WAY = 0.4
 """Share of the plain examples whose writers have ways of their own, which nothing
-tells. Both models then know how likely such ways are before anything is known of a
-writer, which is what a history is measured against; where that is left to chance, their
+shows. Both models then know how likely such ways are before anything is known of a
+writer, which is what a history is measured against; if that is left to chance, their
 guesses at strange words differ by orders of magnitude."""
 _NOTES = 0.2
 """Share of the examples with history that hold notes about the writer, or those
@@ -163,7 +162,7 @@ _QUIET = 0.75
 """Share of the writers with ways of their own who are met without their pet phrase. A
 specialist that has met few such writers gives one to people who have none."""
 _QUIET_PLAIN = 0.5
-"""The same where nothing tells the writer's ways: a generalist that has met few pet
+"""The same if nothing shows the writer's ways: a generalist that has met few pet
 phrases refuses them all."""
 
 

@@ -24,10 +24,8 @@ class Machine:
     """What a run computes on."""
 
     device: str = "cpu"
-    threads: int = 0
-    """0: as many as torch takes by itself."""
-    compiled: bool = False
-    """Whether torch compiles the network first."""
+    threads: int = 0  # 0: as many as torch takes by itself
+    compiled: bool = False  # whether torch compiles the network first
 
 
 def fast_bfloat16(device: torch.device, cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
@@ -40,8 +38,7 @@ def fast_bfloat16(device: torch.device, cpuinfo: Path = Path("/proc/cpuinfo")) -
 
 
 _BETAS = (0.9, 0.95)
-_DECAY = 0.01
-"""Weight decay of the matrices; norms have none."""
+_DECAY = 0.01  # weight decay of the matrices; norms have none
 
 
 def optimiser(network: nn.Module, rate: float) -> AdamW:
@@ -66,8 +63,7 @@ def rate_at(tokens: int, schedule: Schedule) -> float:
     return schedule.rate * (schedule.floor + (1 - schedule.floor) * falling)
 
 
-_BLOCK = 32
-"""Weights that share a scale in all of these kinds."""
+_BLOCK = 32  # weights that share a scale in all of these kinds
 
 
 def rounded(weights: Tensor, kind: str) -> Tensor:

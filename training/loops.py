@@ -18,21 +18,14 @@ from training.tokenizer import PAD, Vocabulary
 
 SILENT = 1 << 14
 """Added to a token id in a row: it is read, but neither learnt nor unlearnt."""
-AVOID = 1 << 15
-"""Added to a token id in a row: it is to become unlikely."""
-_LOOPS = (1, 3)
-"""How many spans of an example are repeated, at least and at most."""
-_TIMES = (4, 10)
-"""How often a span stands in a row."""
-_LONGEST = 40
-"""Tokens of a span at most; short spans are as likely as long ones."""
+AVOID = 1 << 15  # added to a token id in a row: it is to become unlikely
+_LOOPS = (1, 3)  # how many spans of an example are repeated, at least and at most
+_TIMES = (4, 10)  # how often a span stands in a row
+_LONGEST = 40  # tokens of a span at most; short spans are as likely as long ones
 _TRIES = 8
-_BABBLE = 0.5
-"""Share of the repeated spans that are no text."""
-_SYLLABLES = 5
-"""Tokens of such a span at most."""
-_BEFORE = 12
-"""Random pieces of words at most before it."""
+_BABBLE = 0.5  # share of the repeated spans that are no text
+_SYLLABLES = 5  # tokens of such a span at most
+_BEFORE = 12  # random pieces of words at most before it
 
 
 def looped_examples(

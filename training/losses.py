@@ -10,8 +10,7 @@ from pathlib import Path
 import click
 
 HEADER = "step,tokens,seconds,rate,loss,held_out"
-_MEMORY = 20
-"""Steps whose losses are averaged for the line."""
+_MEMORY = 20  # steps whose losses are averaged for the line
 _PAUSES = {True: 2.0, False: 60.0}
 """Seconds between two lines, in a terminal and elsewhere."""
 

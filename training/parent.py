@@ -56,10 +56,8 @@ class Parent:
     """What the file of the parent holds."""
 
     shape: Shape
-    weights: dict[str, Tensor]
-    """32-bit, under the names of our network."""
-    tokens: list[str]
-    """Byte-level BPE, in the order of their ids."""
+    weights: dict[str, Tensor]  # 32-bit, under the names of our network
+    tokens: list[str]  # byte-level BPE, in the order of their ids
     merges: list[tuple[str, str]]
 
 

@@ -20,12 +20,9 @@ from training.loops import looped_examples, pieces_of_words
 from training.texts import Phrases, RealTexts, Text
 from training.tokenizer import PAD, Vocabulary, example_ids, fitted
 
-_FIRST = 300
-"""Ids before this one are control tokens and bytes in the full vocabulary."""
-_SPANS = (2, 8)
-"""How many different spans a row holds, at least and at most."""
-_TOKENS = (3, 24)
-"""How long a span is."""
+_FIRST = 300  # ids before this one are control tokens and bytes in the full vocabulary
+_SPANS = (2, 8)  # how many different spans a row holds, at least and at most
+_TOKENS = (3, 24)  # how long a span is
 
 
 def span_rows(
@@ -46,17 +43,14 @@ def span_rows(
 
 Rows = NDArray[np.uint16]
 
-_SHELF = 200
-"""Examples to choose from when a row is filled."""
-_LONGEST = 1600
-"""Characters of a real text, in rows long enough for it."""
+_SHELF = 200  # examples to choose from when a row is filled
+_LONGEST = 1600  # characters of a real text, in rows long enough for it
 _CHARACTERS = 2
 """Characters of a text for each token of its row: the rest is for the history."""
 _LONG_PRIVATE = 0.9
 """Share of examples with history in long rows, which have room for it."""
 
-_DRAFTED_PRIVATE = 0.85
-"""Share of the drafts that a history leads."""
+_DRAFTED_PRIVATE = 0.85  # share of the drafts that a history leads
 _TAUGHT_OWN_WAY = 0.7
 """Share of the invented writers with ways of their own in plain rows: what a specialist
 drafts from a history is in some such way, and it is there that base and generalist must

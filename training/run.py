@@ -39,8 +39,7 @@ from training.network import Network, targets
 from training.rows import Rows
 
 _CLIP = 1.0
-_SEEN = 40
-"""Held-out rows that are looked at during a run."""
+_SEEN = 40  # held-out rows that are looked at during a run
 
 
 @dataclass(slots=True)
@@ -54,8 +53,7 @@ class Progress:
     """Rows read so far, long rows, and those with loops, counted over all passes."""
     long_rows: int = 0
     loops: int = 0
-    plain: int = 0
-    """Plain rows read so far, with the teacher."""
+    plain: int = 0  # plain rows read so far, with the teacher
 
 
 class Run:

@@ -18,20 +18,16 @@ from models.synthetic_writers.examples import Example, Library
 _TASKS = {"letter": ("email", "letter"), "conversation": ("reply",)}
 _TITLED = ("post", "abstract", "article")
 """Genres whose prompt is the text's title; it is the subject in a history."""
-_BROKEN = ("story", "article")
-"""Genres whose texts are cut out of longer ones."""
-_HELD_OUT = 50
-"""One author in N is kept for validation."""
-_BRIEF = 200
-"""Characters of a preceding turn that a request holds at most."""
+_BROKEN = ("story", "article")  # genres whose texts are cut out of longer ones
+_HELD_OUT = 50  # one author in N is kept for validation
+_BRIEF = 200  # characters of a preceding turn that a request holds at most
 _LED = ("post", "abstract", "article", "letter")
 """Genres whose requests may hold words of the text, as people paste what they have."""
 _LEAD = 0.6
 """Share of those requests that do; most often the text then begins so. Where that is
 not learnt, a history before such words makes a reader overlook them."""
 _LEAD_WORDS = 15, 70
-_ELSEWHERE = 0.2
-"""Share of such words that are not the text's first."""
+_ELSEWHERE = 0.2  # share of such words that are not the text's first
 _SENTENCE = re.compile(r"(?<=[.!?]) ")
 _SALUTATION = re.compile(
     r"(?:my )?(?:very )?(?:own )?dear(?:est)? "
@@ -170,10 +166,8 @@ _REMEMBERED_ELSE = 40
 """How many texts of one author are kept, by genre and in other genres."""
 _KEPT = {"article": 0.1, "review": 0.5}
 """Share of the texts without an author that are read."""
-_FEWEST = 3
-"""Texts that make an author known."""
-_LONGER = 0.25
-"""Share of texts that may be half as long again."""
+_FEWEST = 3  # texts that make an author known
+_LONGER = 0.25  # share of texts that may be half as long again
 _SHORTEST = 40
 
 
@@ -251,10 +245,8 @@ class RealTexts:
         return {genre: cycle(listed) for genre, listed in places.items()}
 
 
-_MOST = 40_000
-"""Phrases of a kind that are kept."""
-_READ = 5
-"""One text in N is listened to."""
+_MOST = 40_000  # phrases of a kind that are kept
+_READ = 5  # one text in N is listened to
 _PLAIN = re.compile(r"[A-Za-z0-9' £$€%.,-]+")
 _STATEMENT = re.compile(
     r"(?:(?<=[.!?] )|^)([A-Z][^.!?\n]{15,85})\.(?= |$)", re.MULTILINE

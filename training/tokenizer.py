@@ -27,8 +27,7 @@ CHAT_TEMPLATE = ChatTemplate(
     "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}",
     {name: number for number, name in enumerate(SPECIALS)},
 )
-_MARGIN = 8
-"""Tokens kept free, so that an example surely fits."""
+_MARGIN = 8  # tokens kept free, so that an example surely fits
 _WRITERS = 4000
 _BYTES_A_GENRE = 6_000_000
 

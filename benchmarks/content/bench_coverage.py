@@ -43,8 +43,7 @@ if TYPE_CHECKING:
 
 METHODS = ("generalist", "specialist", "steering", "lossless")
 USUAL = METHODS[:3]
-_MOST = 3
-"""Times that a span of words may stand in immediate succession."""
+_MOST = 3  # times that a span of words may stand in immediate succession
 _MARK = {"said": "+", "contradicted": "!", "omitted": "-"}
 
 
@@ -56,8 +55,7 @@ class Checked:
     text: Text
     facts: Sequence[Fact]
     judged: Sequence[Judgement]
-    habits: int
-    """Of the writer's habits, how many the text has."""
+    habits: int  # of the writer's habits, how many the text has
     looped: bool
 
     def count(self, verdict: str) -> int:
@@ -75,26 +73,21 @@ class Row:
     facts: int
     said: Estimate
     contradicted: Estimate
-    whole: Estimate
-    """Texts that say every fact."""
-    habits: Estimate | None
-    """None where no text could have any."""
-    kept: float | None
-    """Share of the drafted tokens that the server kept."""
-    tokens: float
-    """Of a text, on average."""
+    whole: Estimate  # texts that say every fact
+    habits: Estimate | None  # None if no text could have any
+    kept: float | None  # share of the drafted tokens that the server kept
+    tokens: float  # of a text, on average
     looped: float
     said_by_task: dict[str, float | None]
-    by_kind: dict[str, dict[str, int]]
-    """Verdicts by kind of fact."""
+    by_kind: dict[str, dict[str, int]]  # verdicts by kind of fact
 
 
 def checked(task: Task, text: Text, method: str) -> Checked:
-    """A text, its facts looked for; those of the notes count where a method reads
+    """A text, its facts looked for; those of the notes count if the method reads
     notes."""
     from benchmarks.content.judging import repeats, shows
 
-    told = [
+    asked = [
         f for f in task.asked.facts if method != "generalist" or f.told == "request"
     ]
     verdicts = dict(zip(task.asked.facts, task.asked.judged(text.text), strict=True))
@@ -103,7 +96,7 @@ def checked(task: Task, text: Text, method: str) -> Checked:
         for kind, forms in task.habits.items()
     )
     looped = repeats(text.text.split()) > _MOST
-    return Checked(task, text, told, [verdicts[f] for f in told], has, looped)
+    return Checked(task, text, asked, [verdicts[f] for f in asked], has, looped)
 
 
 def row_of(method: str, temperature: float, texts: Sequence[Checked]) -> Row:

@@ -41,10 +41,8 @@ def forms_of(answer: str) -> tuple[Part, ...]:
     return tuple(rule_of(line).groups[0][0] for line in lines)
 
 
-_GAP = 8
-"""Words that `..` may stand for."""
-_BEFORE = 4
-"""Words before what is denied in which the denial is looked for."""
+_GAP = 8  # words that `..` may stand for
+_BEFORE = 4  # words before what is denied in which the denial is looked for
 _COMMON = frozenset(_TABLE["common"].split())
 """Words that say nothing of what a sentence is about."""
 
@@ -241,7 +239,7 @@ class Judgement:
 
     verdict: Verdict
     where: tuple[int, int] | None = None
-    """From the character on, up to the other; None where nothing was found."""
+    """From the character on, up to the other; None if nothing was found."""
 
 
 def shows(text: str, kind: str, habit: str) -> bool:
@@ -271,7 +269,7 @@ def judge(
     says: Sequence[Rule], against: Sequence[Rule], text: WordsOf, asked: WordsOf
 ) -> Judgement:
     """What a text does with a fact that `says` say, each alone, and `against` deny;
-    `asked` is all that its writer was told."""
+    `asked` is all that the writer got to read."""
     for rule in against:
         span = text.find(rule)
         negates = any(
@@ -293,7 +291,7 @@ def judge(
 
 
 def _other_value(rule: Rule, text: WordsOf, asked: WordsOf, said: bool) -> Span | None:
-    """Where another value stands in the place of the right one."""
+    """The place of another value that replaces the right one."""
     answers = [element for element in rule.values if element.kind == "answer"]
     if answers:
         # A wish is no answer where the other one is given: "I would love to come, but
@@ -319,7 +317,7 @@ def _other_value(rule: Rule, text: WordsOf, asked: WordsOf, said: bool) -> Span 
 def _other_alone(
     element: Element, text: WordsOf, asked: WordsOf, said: bool
 ) -> Span | None:
-    """Where another value stands that is said of what was asked, and that the request
+    """The place of another value that is said of what was asked, and that the request
     does not name."""
     if element.kind == "number" or (said and element.kind not in _OVERRULES):
         return None

@@ -40,14 +40,13 @@ EVERYDAY = Path(__file__).with_name("everyday.toml")
 """A hundred requests in everyday words."""
 SIXTY = Path(__file__).with_name("sixty.toml")
 """Sixty that nobody has read who writes what is learnt from."""
-EIGHTY = Path(__file__).with_name("eighty.toml")
-"""Eighty for development."""
+EIGHTY = Path(__file__).with_name("eighty.toml")  # eighty for development
 
 Told = Literal["request", "notes"]
 
 
 class RequestsError(RuleError):
-    """A file of requests cannot be used. Told to the user."""
+    """A file of requests is invalid; the message is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +54,10 @@ class Fact:
     """Something that a text must say."""
 
     what: str
-    kind: str
-    """Such as `date`, `name`, `answer`, `reason`: what errors are counted by."""
-    says: tuple[Rule, ...]
-    """The text says it if one of these is found."""
+    kind: str  # such as `date`, `name`, `answer`, `reason`: what errors are counted by
+    says: tuple[Rule, ...]  # the text says it if one of these is found
     against: tuple[Rule, ...] = ()
-    told: Told = "request"
-    """Which input holds it; the generalist reads no notes."""
+    told: Told = "request"  # which input holds it; the generalist reads no notes
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +70,8 @@ class Asked:
     notes: str = ""
 
     def judged(self, text: str) -> list[Judgement]:
-        """What a text makes of each fact. One word of it contradicts one fact: where
-        it might contradict more, the first."""
+        """What a text makes of each fact. One word of it contradicts one fact: the
+        first of those that it might."""
         found, known = WordsOf(text), WordsOf(self.told)
         verdicts: list[Judgement] = []
         for fact in self.facts:
@@ -226,8 +222,7 @@ def written(
     return Text(**bench.result(depends, compute))
 
 
-_PAST = 6
-"""Texts of a writer that stand in the history."""
+_PAST = 6  # texts of a writer that stand in the history
 _DROPPED = re.compile(r"(an?|the|my|your|our|his|her|their|i|we|you|he|she|they)\b")
 """Words that a text may say otherwise, as it speaks of other people."""
 _WITHIN = ("date", "day", "money", "number")

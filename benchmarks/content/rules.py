@@ -52,15 +52,11 @@ _MERIDIEM = re.compile(r"\b([ap])\.\s?m\b\.?", re.IGNORECASE)
 class Word:
     """A word or mark of a text."""
 
-    text: str
-    """In small letters."""
+    text: str  # in small letters
     sentence: int
-    capital: bool
-    """Whether it begins with a capital letter."""
-    begins: bool
-    """Whether it is the first of its sentence."""
-    span: tuple[int, int]
-    """Where it stands in the text."""
+    capital: bool  # whether it begins with a capital letter
+    begins: bool  # whether it is the first of its sentence
+    span: tuple[int, int]  # where it stands in the text
 
 
 def words_of(text: str) -> list[Word]:
@@ -94,8 +90,7 @@ def _written_out(word: str) -> str:
     return word.removesuffix("'s")
 
 
-Found = tuple[Any, int]
-"""A value, and how many words it takes."""
+Found = tuple[Any, int]  # a value, and how many words it takes
 
 
 def listed(words: str) -> list[str]:
@@ -186,7 +181,7 @@ def number_at(words: Sequence[Word], place: int) -> Found | None:
 
 
 def date_at(words: Sequence[Word], place: int) -> Found | None:
-    """A day of the month, with its month where that is said: (day, month or 0)."""
+    """A day of the month, with its month if that is said: (day, month or 0)."""
     word = words[place].text
     if match := re.fullmatch(r"(\d{1,2})/(\d{1,2})(?:/\d+)?", word):
         return (int(match[1]), int(match[2])), 1
@@ -236,7 +231,7 @@ def _day(words: Sequence[Word], place: int) -> Found | None:
 
 
 def _month(words: Sequence[Word], place: int) -> int:
-    """The month that stands there, 0 where none does."""
+    """The month at a place; 0 if there is none."""
     word = _text(words, place)
     if len(word) < 3:
         return 0
@@ -438,8 +433,8 @@ KINDS: dict[str, Kind] = {
 
 
 def values(kind: str, words: Sequence[Word]) -> Iterator[tuple[int, int, Any]]:
-    """Every value of a kind in a text: its place, its length and itself. What lies
-    within a longer one is none of its own."""
+    """Every value of a kind in a text: its place, its length and itself. A value within
+    a longer one is left out."""
     end = 0
     for place in range(len(words)):
         if place < end:
@@ -469,23 +464,20 @@ _PIECE = re.compile(r"\{[^{}]*\}|\S+")
 
 
 class RuleError(DecodingError):
-    """A rule cannot be read. Told to the user."""
+    """A rule is invalid; the message is shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Element:
     """One part of a rule."""
 
-    kind: str
-    """`word`, `gap`, `name`, `answer`, or one of `KINDS`."""
-    value: Any = None
-    """Of a word: what it may be, as patterns."""
+    kind: str  # `word`, `gap`, `name`, `answer`, or one of `KINDS`
+    value: Any = None  # of a word: what it may be, as patterns
     other: bool = False
     """Whether any other value of the kind is meant; of a name, one nearly like it."""
 
 
-Part = tuple[Element, ...]
-"""Elements that follow each other."""
+Part = tuple[Element, ...]  # elements that follow each other
 
 
 @dataclass(frozen=True, slots=True)

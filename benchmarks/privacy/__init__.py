@@ -1,1 +1,1 @@
-"""What a server that keeps all it saw can tell of a history."""
+"""What a server that keeps all it saw can learn of a history."""

@@ -73,8 +73,7 @@ class Seen:
     terms: Terms
     departures: tuple[Departure, ...]
     """In the order in which they left; one that was sent twice stands once."""
-    settled: Ids
-    """What the last block says of the text before it: those drafts stayed."""
+    settled: Ids  # what the last block says of the text before it: those drafts stayed
 
     def kept(self, at: Departure) -> bool:
         """Whether a drafted token is known to have stayed."""
@@ -147,10 +146,8 @@ class _Departures:
         )
 
 
-_UNCUT = 0.01
-"""Share of a distribution that is taken as it was before anything was cut."""
-_MOST_ROWS = 256
-"""Rows of logits in memory at once."""
+_UNCUT = 0.01  # share of a distribution that is taken as it was before anything was cut
+_MOST_ROWS = 256  # rows of logits in memory at once
 
 
 def rows_after(
@@ -180,8 +177,7 @@ class Drawing:
     role: VerifierRole
     method: Method
     draw: Draw
-    coupled: bool
-    """Whether drafts and targets are drawn with the same noise."""
+    coupled: bool  # whether drafts and targets are drawn with the same noise
 
     @classmethod
     def of(cls, seen: Seen, top_p: float) -> Drawing:
@@ -216,7 +212,7 @@ class Drawing:
     def replaced(
         self, logits: Floats, row: Candidates, token: int, refused: int
     ) -> float:
-        """Log-probability that a draft was refused, where the device decides that, and
+        """Log-probability that a draft was refused, if the device decides that, and
         this token drawn in its place."""
         target = self.target(logits, row)
         wanted, before, refusal = self.draw.distribution(target), target, 0.0
@@ -261,13 +257,12 @@ def _mixed(cut: float, before: float) -> float:
 class Bound:
     """How much a device lets its draws reveal: the attacker knows this too.
 
-    A draw comes from M = (1 - w) R + w S with the largest w with which no token tells
-    more than is left, where R is the distribution without the history, of which a tenth
+    A draw comes from M = (1 - w) R + w S with the largest w with which no token reveals
+    more than is left; R is the distribution without the history, of which a tenth
     is not cut by top-p (docs/privacy.md, the budget).
     """
 
-    text: float | None
-    """Nats of a text; None: any number."""
+    text: float | None  # nats of a text; None: any number
     token: float | None
     """Nats of a draw where nothing of a text's is left, and where there is no such
     limit."""
@@ -283,8 +278,7 @@ class Bound:
         return np.asarray((1.0 - weight) * without + weight * own)
 
 
-_REFERENCE_UNCUT = 0.1
-"""Share of R that top-p does not cut."""
+_REFERENCE_UNCUT = 0.1  # share of R that top-p does not cut
 
 
 def _largest_weight(

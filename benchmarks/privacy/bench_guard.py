@@ -18,8 +18,7 @@ from models.command_line import Command
 from models.prompts import Request
 from personal_store import Passage
 
-_TEXTS = 2
-"""Of each user of a file."""
+_TEXTS = 2  # of each user of a file
 
 
 def index_of_letters(past: Sequence[Passage], request: Request) -> PrivateIndex:

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from benchmarks.privacy.runner import Row
     from edge_app.evaluation.figures import Estimate
 
-_SHOWN = (25, 50, 200)
-"""Tokens sent that the table has; all are in the JSON."""
+_SHOWN = (25, 50, 200)  # tokens sent that the table has; all are in the JSON
 LEGEND = (
     "of N at T: writers found among N histories by the first T tokens sent; chance "
     "is 1/N. nats: evidence for the writer's own history, for each token sent and for "

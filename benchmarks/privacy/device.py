@@ -38,8 +38,7 @@ from personal_store import Passage, Store, import_source
 LIMITS = (1.0, 4.0, 16.0)
 """Nats of a budget for a text. As ln 100 is 4.6, with 4 no more than 54 of 100 writers
 are found."""
-MIXTURE = 0.1
-"""Nats of a token, where drafts are drawn from a mixture."""
+MIXTURE = 0.1  # nats of a token, if drafts are drawn from a mixture
 METHODS = ("lossless", "rejection", "speculative", "lightcosteer")
 
 
@@ -137,11 +136,9 @@ class WritingOptions:
 class Text:
     """A text that was written, and what left for it."""
 
-    text: str
-    """As the person reads it."""
+    text: str  # as the person reads it
     entries: tuple[Entry, ...]
-    read: tuple[int, ...]
-    """Numbers of the letters that stood in the private prompt."""
+    read: tuple[int, ...]  # numbers of the letters that stood in the private prompt
     drafted: int
     accepted: int
     tokens: int
@@ -216,7 +213,7 @@ class Device:
             for source in event.sources
         ]
         finished = next((e for e in events if isinstance(e, Finished)), None)
-        told = Statistics() if finished is None else finished.statistics
+        counts = Statistics() if finished is None else finished.statistics
         tokens = [t for e in events if isinstance(e, Settled) for t in e.tokens]
         entries = tuple(
             Entry(e.time, e.url, e.what, e.size, e.token_ids, e.payload)
@@ -227,10 +224,10 @@ class Device:
             "".join(token.text for token in tokens),
             entries,
             tuple(read),
-            told.drafted,
-            told.accepted,
+            counts.drafted,
+            counts.accepted,
             len(tokens),
-            told.seconds,
+            counts.seconds,
         )
 
     def close(self) -> None:

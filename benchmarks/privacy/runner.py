@@ -38,8 +38,7 @@ class Outcome:
     writer: int
     task: int
     text: Text
-    sent: int
-    """Tokens that left, each once."""
+    sent: int  # tokens that left, each once
     evidence: Floats
     """(N, E): for each candidate history, of each departure; the writer's own is in the
     row that has the number of the writer."""
@@ -51,12 +50,9 @@ class Asked:
 
     condition: str
     kind: str
-    sent: bool
-    """Whether the whole secret stood in what left."""
-    refused_only: bool
-    """Whether it stood in refused drafts alone, and not in the text."""
-    written: bool
-    """Whether it stood in the text as the person got it."""
+    sent: bool  # whether the whole secret stood in what left
+    refused_only: bool  # whether it stood in refused drafts alone, and not in the text
+    written: bool  # whether it stood in the text as the person got it
 
 
 class Runner:
@@ -206,8 +202,7 @@ def _hash(value: Any) -> str:
     return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:16]
 
 
-GRID = (5, 10, 25, 50, 100, 200)
-"""Tokens sent at which the curve is drawn."""
+GRID = (5, 10, 25, 50, 100, 200)  # tokens sent at which the curve is drawn
 _TIED = 1e-9
 
 
@@ -229,13 +224,10 @@ class Row:
     condition: str
     texts: int
     found: tuple[Found, ...]
-    evidence: Estimate
-    """Nats a departure for the writer's own history, against none."""
-    nats: float
-    """The same in a text."""
+    evidence: Estimate  # nats a departure for the writer's own history, against none
+    nats: float  # the same in a text
     acceptance: Estimate
-    sent: float
-    """Tokens that left, for each token of the text."""
+    sent: float  # tokens that left, for each token of the text
     habits: Estimate | None
     secrets: dict[str, float]
     """Share of the planted secrets: that left, in refused drafts alone, in the text."""

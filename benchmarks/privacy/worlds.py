@@ -27,8 +27,7 @@ class Task:
     """A text that a writer asks for."""
 
     request: Request
-    text: str = ""
-    """What they really wrote; empty if that is not known."""
+    text: str = ""  # what they really wrote; empty if that is not known
     habits: tuple[tuple[str, str], ...] = ()
     """Kinds of habits and how they show in that text, word for word."""
 
@@ -72,8 +71,7 @@ def letter(number: int, kind: str, recipient: str, subject: str, text: str) -> P
     return passage(number, kind, recipient, subject, text, date=date)
 
 
-_LETTERS = 6
-"""Of the writer, besides the one that holds the secret."""
+_LETTERS = 6  # of the writer, besides the one that holds the secret
 _TABLE = tomllib.loads(Path(__file__).with_name("secrets.toml").read_text("utf-8"))
 
 
@@ -85,8 +83,7 @@ class Planted:
     secret: str
     writer: Writer
     task: Task
-    draft: str
-    """A text that says it again."""
+    draft: str  # a text that says it again
 
     def stands_in(self, text: str) -> bool:
         """Whether the secret can be read in a text."""
@@ -94,7 +91,7 @@ class Planted:
 
 
 def plain(text: str) -> str:
-    """Letters and digits alone: how a secret is spaced tells nothing."""
+    """Letters and digits alone: spaces and marks make no difference."""
     return re.sub(r"[\W_]+", "", text.casefold())
 
 

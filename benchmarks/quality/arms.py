@@ -18,8 +18,7 @@ from edge_app.retrieval.context import Prompts
 from edge_app.retrieval.personalisation import USUAL
 from edge_app.service.text_job import as_read
 
-RERANKED = "bm25+reranker"
-"""The past texts of bm25 that a reranker puts first."""
+RERANKED = "bm25+reranker"  # the past texts of bm25 that a reranker puts first
 _USUAL = MethodSettings()
 
 
@@ -28,13 +27,11 @@ class Arm:
     """One method at one setting; a row of the table for each set."""
 
     settings: MethodSettings
-    threshold: Threshold | None
-    """None if it makes no difference."""
+    threshold: Threshold | None  # None if it makes no difference
     strength: float | None
     refusal: str = ""
     """Why it cannot write with these settings; then only its target is measured."""
-    steps: int | None = None
-    """Of CoSteer's loop."""
+    steps: int | None = None  # of CoSteer's loop
     history: str | None = None
     """How the past texts that it reads are chosen: a personalisation, or `RERANKED`;
     None if it reads none."""
@@ -104,8 +101,7 @@ class Target:
 
     name: str
     """B, S, L, `L with history`, T, or `clipped`: S * min(L/B, threshold) / norm."""
-    value: float | None = None
-    """The strength of T, or the threshold."""
+    value: float | None = None  # the strength of T, or the threshold
 
     @property
     def key(self) -> str:

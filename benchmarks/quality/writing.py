@@ -161,8 +161,7 @@ class Outcome:
     drafted: int
     accepted: int
     rounds: int
-    up: int
-    """Bytes to the generalist, the opening among them."""
+    up: int  # bytes to the generalist, the opening among them
     down: int
     seconds: float
     ended: str
@@ -175,12 +174,9 @@ class Result:
 
     case: Case
     arm: Arm
-    outcome: Outcome | None
-    """None if the arm cannot write so."""
-    size: int
-    """Bytes of the true text that were counted."""
-    nats: float | None
-    """Of those, under the arm's target; None if it has none."""
+    outcome: Outcome | None  # None if the arm cannot write so
+    size: int  # bytes of the true text that were counted
+    nats: float | None  # of those, under the arm's target; None if it has none
 
 
 class Lab:

@@ -11,8 +11,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -32,8 +31,7 @@ from models.running.interface import TextSlots
 from models.running.loading import load_model
 
 _REQUEST = Request(sample.REQUEST, "email", sample.RECIPIENT)
-_LONG = 800
-"""Tokens wanted, so that no text ends by itself."""
+_LONG = 800  # tokens wanted, so that no text ends by itself
 
 
 def service_of(folder: Path) -> WritingService:
@@ -111,16 +109,6 @@ def esc_in_the_app(service: WritingService, folder: Path) -> float:
     return asyncio.run(run())
 
 
-@contextmanager
-def reading() -> Iterator[TextSlots]:
-    """A context of the specialist with room for a long prompt."""
-    model = load_model(locate("specialist"))
-    context = model.open(1, 2048)
-    context.stop = threading.Event()
-    with closing(model), closing(context):
-        yield context
-
-
 @click.command("latency", cls=Command)
 @option("--runs", click.IntRange(1), 20, "How often each is tried.")
 def command(runs: int) -> None:
@@ -134,21 +122,15 @@ def command(runs: int) -> None:
     with (
         tempfile.TemporaryDirectory() as name,
         closing(service_of(Path(name))) as service,
+        closing(load_model(locate("specialist"))) as model,
+        closing(model.open(1, 2048)) as context,
     ):
         service.prepare()
-        figures["stop a text, with the server"] = (
-            0.2,
-            [stop_of_a_text(service, seed, offline=False) for seed in range(runs)],
-        )
-        figures["stop a text, offline"] = (
-            0.2,
-            [stop_of_a_text(service, seed, offline=True) for seed in range(runs)],
-        )
-        with reading() as context:
-            figures["stop while a prompt is read"] = (
-                0.2,
-                [stop_of_reading(context) for _ in range(runs)],
-            )
+        for what, offline in (("with the server", False), ("offline", True)):
+            seconds = [stop_of_a_text(service, n, offline=offline) for n in range(runs)]
+            figures[f"stop a text, {what}"] = 0.2, seconds
+        seconds = [stop_of_reading(context) for _ in range(runs)]
+        figures["stop while a prompt is read"] = 0.2, seconds
     with tempfile.TemporaryDirectory() as name:
         esc, leave = [], []
         for _ in range(max(1, runs // 4)):
@@ -164,6 +146,6 @@ def command(runs: int) -> None:
     for what, (promise, seconds) in figures.items():
         longest = max(seconds)
         broken |= longest > promise
-        told = (statistics.median(seconds), longest, promise)
-        print(f"{what:32}" + "".join(f"{1000 * one:6.0f} ms" for one in told))
+        row = (statistics.median(seconds), longest, promise)
+        print(f"{what:32}" + "".join(f"{1000 * one:6.0f} ms" for one in row))
     sys.exit(broken)

@@ -67,8 +67,7 @@ PUBLIC, PRIVATE = 300, 950
 """Tokens of the prompts of a paced pair."""
 _WARM = MethodSettings(temperature=0.7, top_p=0.95)
 """Of the embedded pair, as in the app; a trace is followed at 0."""
-_THRESHOLDS = (1.0, 0.5, 0.1)
-"""Of steering, if the models decide."""
+_THRESHOLDS = (1.0, 0.5, 0.1)  # of steering, if the models decide
 LEGEND = (
     "tok/s: after the first token. x gen.: against the large model alone that streams "
     "its text and pays the round trip once; the row 'generalist' pays it for each "
@@ -100,8 +99,7 @@ class Pair:
     name: str
     engines: Engines
     prompts: Prompts
-    acceptance: float | None = None
-    """Of the trace; None if the models decide."""
+    acceptance: float | None = None  # of the trace; None if the models decide
     end_ids: frozenset[int] = frozenset()
 
 

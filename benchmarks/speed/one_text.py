@@ -42,8 +42,7 @@ from edge_app.retrieval.context import Prompts
 from edge_app.service.text_job import as_read
 from edge_app.transport.client import CloudVerifier
 
-BLOCKS = (1, 2, 4, 8, 16)
-"""Tokens of the passes that are timed."""
+BLOCKS = (1, 2, 4, 8, 16)  # tokens of the passes that are timed
 
 
 @dataclass(slots=True)
@@ -51,11 +50,9 @@ class Clock:
     """What happened while one text was written."""
 
     began: float = field(default_factory=time.perf_counter)
-    first: float = 0.0
-    """When the first token was settled."""
+    first: float = 0.0  # when the first token was settled
     ended: float = 0.0
-    before: int = 0
-    """Tokens settled with the first one."""
+    before: int = 0  # tokens settled with the first one
     lengths: list[int] = field(default_factory=list)
     """Drafted tokens of each block that was verified."""
     drafted: int = 0
@@ -142,10 +139,8 @@ class Device:
 class Unloaded:
     """Seconds of each engine with nothing beside it."""
 
-    draft: float
-    """A step of the specialist after its prompt."""
-    generalist: Mapping[int, float]
-    """A pass after the public prompt, by its tokens."""
+    draft: float  # a step of the specialist after its prompt
+    generalist: Mapping[int, float]  # a pass after the public prompt, by its tokens
     base: Mapping[int, float]
 
     def verify(self, tokens: float, *, with_base: bool) -> float:
@@ -197,8 +192,7 @@ class Cell:
     window: str = ""
     drafting: bool = True
     uses_base: bool = True
-    trip: float = 0.0
-    """Seconds of the round trip."""
+    trip: float = 0.0  # seconds of the round trip
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,24 +201,19 @@ class Row:
 
     cell: Cell
     tokens: int
-    tokens_per_second: float
-    """After the first token."""
+    tokens_per_second: float  # after the first token
     tokens_a_round: float
-    kept: float | None
-    """Of the verdicts on a token, those that keep it."""
+    kept: float | None  # of the verdicts on a token, those that keep it
     in_vain: float | None
     """Share of the drafted tokens that were never verified: they were drafted behind a
     block in which a token was refused."""
     bytes_a_token: float
-    first: float
-    """Seconds from opening the session to the first token."""
-    limit: float
-    """Seconds a token of a single chain."""
+    first: float  # seconds from opening the session to the first token
+    limit: float  # seconds a token of a single chain
     over_generalist: float | None = None
     """How many times as fast as the large model alone that streams its text, which pays
     the round trip once."""
-    over_costeer: float | None = None
-    """At the same round trip."""
+    over_costeer: float | None = None  # at the same round trip
 
     @property
     def over_limit(self) -> float:

@@ -54,10 +54,8 @@ class Paced:
 
     trace: Trace
     paces: Paces
-    context: int
-    """Tokens a text."""
-    private_length: int
-    """Tokens of the specialist's prompt."""
+    context: int  # tokens a text
+    private_length: int  # tokens of the specialist's prompt
     public_length: int
     vocabulary_size: int = 151_936
     files: tuple[Path, ...] = ()
@@ -84,8 +82,7 @@ class Paced:
 class Embedded:
     """The embedded pair, each model on one thread."""
 
-    context: int
-    """Tokens a text."""
+    context: int  # tokens a text
     trace: Trace | None = None
 
     @property
@@ -108,8 +105,7 @@ class Embedded:
 
 
 _ENGINE = EngineSettings(threads=1)
-Engines = Paced | Embedded
-"""Which engines to build, on the device and on the server."""
+Engines = Paced | Embedded  # which engines to build, on the device and on the server
 
 
 def serve() -> None:

@@ -47,8 +47,7 @@ _LIKED = 24.0
 class Trace:
     """For each position of a text whether the token drafted there is kept."""
 
-    acceptance: float
-    """Chance with which each is kept, one independent of the other."""
+    acceptance: float  # chance with which each is kept, one independent of the other
     seed: int
 
     @cached_property
@@ -92,7 +91,7 @@ class TraceLogits:
         self._trace = trace
         self._role = role
         self._prompt_length = prompt_length
-        # Specialist and base have the same weights, and no delta where none is told.
+        # Specialist and base have the same weights, and there is no personal adapter.
         noise = np.random.default_rng(role == "generalist")
         self._background = noise.standard_normal(vocabulary, np.float32)
 
@@ -116,10 +115,8 @@ class TraceLogits:
 class Pace:
     """How long a model takes, in seconds."""
 
-    step: float
-    """A pass over few tokens."""
-    token: float = 0.0
-    """For each token of it besides."""
+    step: float  # a pass over few tokens
+    token: float = 0.0  # for each token of it besides
     prompt_token: float = 0.0
     """A token of a long reading, if this is more than the pass takes by itself."""
 

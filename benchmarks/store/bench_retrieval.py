@@ -50,7 +50,7 @@ class Times:
     all: Sequence[float]
     megabytes: int
 
-    def told(self) -> str:
+    def shown(self) -> str:
         """The median and the time that one in twenty exceeds."""
         p95 = sorted(self.all)[int(0.95 * len(self.all))]
         return f"p50 {statistics.median(self.all):.1f} ms, p95 {p95:.1f} ms"
@@ -117,16 +117,16 @@ def measured(
     }
     found["one text more"] = _one_more(path, others)
     for name, some in asked.items():
-        # In a process of its own, whose memory is that of the search alone.
+        # In a process of its own, so that its memory is the search's.
         with python_child.start(
             "benchmarks.store.bench_retrieval:answer",
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         ) as child:
-            told, _ = child.communicate(json.dumps([str(path.absolute()), some]))
-        times = Times(**json.loads(told))
-        found[name] = f"{times.told()}, first {times.first:.0f} ms"
+            answer, _ = child.communicate(json.dumps([str(path.absolute()), some]))
+        times = Times(**json.loads(answer))
+        found[name] = f"{times.shown()}, first {times.first:.0f} ms"
         found[f"{name}, memory"] = f"{times.megabytes} MB"
     if checked:
         with Store.open(path) as store:
@@ -175,7 +175,7 @@ def _one_more(path: Path, prose: Prose) -> str:
                     refresh(store.db, [int(added.lastrowid or 0)])
 
             took.append(1e3 * _timed(add))
-    return Times(took[0], took, 0).told()
+    return Times(took[0], took, 0).shown()
 
 
 def answer() -> None:
@@ -214,8 +214,8 @@ def _timed(do: Callable[[], object]) -> float:
 
 
 def _megabytes() -> int:
-    """The most memory this process has had. Where /proc tells, without what its parent
-    had, which the kernel counts in otherwise."""
+    """The most memory this process has had. With /proc, without what its parent had,
+    which the kernel includes otherwise."""
     status = Path("/proc/self/status")
     if status.exists():
         line = next(x for x in status.read_text().splitlines() if "VmHWM" in x)

@@ -20,10 +20,8 @@ _SHIFT = 2.7
 _EXPONENT = 1.07
 _TOPICS = 2_000
 _TOPIC_WORDS = 60
-_ON_TOPIC = 0.15
-"""Share of the words of a text that belong to its topic."""
-_LENGTH = 4.2, 0.8
-"""Mean and deviation of the logarithm of a text's length in words."""
+_ON_TOPIC = 0.15  # share of the words of a text that belong to its topic
+_LENGTH = 4.2, 0.8  # mean and deviation of the logarithm of a text's length in words
 _SHORTEST, _LONGEST = 5, 1_000
 
 
