@@ -654,8 +654,9 @@ class Service:
         if decision is not None:
             # The engine has it at once, and drops it if the one before is refused. The
             # answer is waited for in a task, which goes on when the device hangs up.
-            round_ = round_of(session_id, session, block, decision)
-            verdict = self._engine.submit(round_)
+            verdict = self._engine.submit(
+                round_of(session_id, session, block, decision)
+            )
             work = self._answer(session_id, session, block, verdict)
             self.running[key] = task = asyncio.create_task(work)
             task.add_done_callback(lambda _: self.running.pop(key, None))
@@ -679,13 +680,12 @@ class Service:
             answer = Signal(Kind.BUSY, *key, round(1000 * error.retry_after))
         except StaleBlockError:
             answer = session.resync(key)
-        except DecodingError as error:
-            problem = Problem.ENGINE
-            if isinstance(error, ContextFullError):
-                problem = Problem.CONTEXT_FULL
-            elif isinstance(error, StoppedError | StoppingError):
-                problem = Problem.STOPPING
-            answer = Signal(Kind.ERROR, *key, problem)
+        except ContextFullError:
+            answer = Signal(Kind.ERROR, *key, Problem.CONTEXT_FULL)
+        except (StoppedError, StoppingError):
+            answer = Signal(Kind.ERROR, *key, Problem.STOPPING)
+        except DecodingError:
+            answer = Signal(Kind.ERROR, *key, Problem.ENGINE)
         session.finish(block, answer)
         session.used = self._clock()
         self.sessions.bound_answers(self.settings.kept_answer_bytes)

@@ -6,13 +6,7 @@ import numpy as np
 import pytest
 
 from cloud_api.engine.models import Models
-from cloud_api.engine.scheduler import (
-    AHEAD,
-    CHUNK,
-    PromptPace,
-    Round,
-    Scheduler,
-)
+from cloud_api.engine.scheduler import AHEAD, CHUNK, PromptPace, Round, Scheduler
 from cloud_api.errors import StaleBlockError
 from decoding_core.errors import (
     CloudBusyError,
@@ -38,19 +32,11 @@ PACE = 2 * PromptPace().tokens
 class Asked:
     """A round that keeps what became of it."""
 
-    def __init__(self, name, ids, rows=1, warm=False, key=(0, 0), text=0, **options):
+    def __init__(self, name, ids, rows, key, options):
         self.logits = self.result = None
-        verify = None if warm else self.verify
-        options = {"uses_base": True, "position": len(ids) - 1, **options}
-        self.round = Round(
-            name,
-            tuple(ids),
-            rows,
-            verify=verify,
-            key=(text, *key),
-            done=self.done,
-            **options,
-        )
+        options = {"verify": self.verify, "position": len(ids) - 1, **options}
+        ids = tuple(ids)
+        self.round = Round(name, ids, rows, True, key=key, done=self.done, **options)
 
     def verify(self, generalist, base):
         self.logits = generalist, base
@@ -63,28 +49,58 @@ class Asked:
         self.result = result if self.logits is None else NOTHING
 
 
-def made(**options):
-    """Models for long texts, and a scheduler for them."""
-    models = fake_models(context_length=4000, **options)
-    return models, Scheduler(models)
+class Desk:
+    """A scheduler of models for long texts, and who asks it."""
+
+    def __init__(self, models=None, **options):
+        self.models = models or fake_models(context_length=4000, **options)
+        self.scheduler = Scheduler(self.models)
+
+    def add(self, name, ids, round_=0, rows=1, epoch=0, text=0, **options):
+        """A block that waits."""
+        asked = Asked(name, ids, rows, (text, epoch, round_), options)
+        self.scheduler.add(asked.round)
+        return asked
+
+    def ahead(self, name, ids, text=0):
+        """A text to read before its first block comes."""
+        self.add(name, ids, rows=0, verify=None, text=text)
+
+    def read(self, *asked, **options):
+        """What became of a block after one step."""
+        found = self.add(*asked, **options)
+        self.scheduler.step()
+        return found
+
+    def read_all(self):
+        while self.scheduler.pause() == 0.0:
+            self.scheduler.step()
+
+    @property
+    def calls(self):
+        """What the generalist read in each pass, by slot."""
+        return [
+            {r.slot: list(r.token_ids) for r in call}
+            for call in self.models.generalist.calls
+        ]
 
 
-def run(scheduler, *asked):
-    for one in asked:
-        scheduler.add(one.round)
-    scheduler.step()
+def broken(_):
+    return EngineError("broken")
+
+
+def size_read(model):
+    return sum(len(r.token_ids) for call in model.calls for r in call)
 
 
 def test_all_who_wait_are_read_in_one_pass_per_model():
-    models = fake_models(slots=3)
-    asked = [Asked(name, (n, 2, 3), rows=2) for n, name in enumerate("abc")]
-
-    run(Scheduler(models), *asked)
+    desk = Desk(slots=3)
+    asked = [desk.add(name, (n, 2, 3), rows=2) for n, name in enumerate("abc")]
+    desk.scheduler.step()
 
     assert [one.result for one in asked] == [NOTHING] * 3
     assert asked[0].seconds > 0.0
-    assert [len(call) for call in models.generalist.calls] == [3]
-    assert [len(call) for call in models.base.calls] == [3]
+    assert [len(model.calls) for model in desk.models.each()] == [1, 1]
     generalist, base = asked[1].logits
     assert (generalist[1] == logits_after(GENERALIST, (1, 2, 3))).all()
     assert (base[0] == logits_after(BASE, (1, 2))).all()
@@ -92,272 +108,228 @@ def test_all_who_wait_are_read_in_one_pass_per_model():
 
 def test_a_session_that_ends_leaves_nothing_behind():
     """Neither what was read of it, nor what waits, nor what is to be read ahead."""
-    models, scheduler = made()
-    run(scheduler, Asked("a", (1, 2, 3)), ahead("b", 3 * AHEAD))
-    late = Asked("a", (1, 2, 3, 4))
-    scheduler.add(late.round)
-    scheduler.release("a")
-    scheduler.release("b")
+    desk = Desk()
+    desk.ahead("b", range(3 * AHEAD))
+    desk.read("a", (1, 2, 3))
+    last = desk.add("a", (1, 2, 3, 4), 1)
+    for name in "ab":
+        desk.scheduler.release(name)
 
-    assert isinstance(late.result, SessionLostError)
-    assert scheduler.pause() is None
-    assert [*models.generalist.held, *models.base.held] == [[]] * 4
+    assert isinstance(last.result, SessionLostError)
+    assert desk.scheduler.pause() is None
+    assert [model.held for model in desk.models.each()] == [[[], []]] * 2
 
 
 def test_a_chunk_of_a_long_prompt_is_read_beside_rounds_that_are_ready():
     """In one pass; in small chunks as long as the other text is about."""
-    models, scheduler = made()
-    long = Asked("long", [1] * (3 * CHUNK + 5))
-    short = Asked("short", (1, 2))
-
-    run(scheduler, long, short)
+    desk = Desk()
+    long = desk.add("long", [1] * (3 * CHUNK + 5))
+    short = desk.read("short", (1, 2))
 
     assert (short.result, long.result) == (NOTHING, None)
-    for model in (models.generalist, models.base):
-        ((first, second),) = model.calls
-        assert (first.slot, first.token_ids) == (1, (1, 2))
-        assert (second.slot, len(second.token_ids)) == (0, PACE)
-    run_all(scheduler)
-    assert len(models.generalist.calls[1][0].token_ids) == PACE
+    assert desk.calls == [{1: [1, 2], 0: [1] * PACE}]
+    desk.read_all()
+    assert desk.calls[1] == {0: [1] * PACE}
     assert long.result == NOTHING
-    assert len(models.generalist.held[0]) == len(models.base.held[0]) == 3 * CHUNK + 5
+    assert [len(model.held[0]) for model in desk.models.each()] == [3 * CHUNK + 5] * 2
 
 
 @pytest.mark.parametrize("chunks", [1, 2])
 @pytest.mark.parametrize("more", [-1, 0, 1, 2])
 def test_a_text_of_any_length_is_verified(chunks, more):
-    models, scheduler = made()
-    asked = Asked("a", range(chunks * CHUNK + more), rows=2)
-
-    run(scheduler, asked)
-    for _ in range(chunks):
-        scheduler.step()
+    desk = Desk()
+    asked = desk.add("a", range(chunks * CHUNK + more), rows=2)
+    for _ in range(chunks + 1):
+        desk.scheduler.step()
 
     assert asked.result == NOTHING
-    assert read_tokens(models.base) == chunks * CHUNK + more
+    assert size_read(desk.models.base) == chunks * CHUNK + more
 
 
 def test_the_shorter_of_two_prompts_is_read_first_and_the_longer_is_not_forgotten():
     """In every third step the one that waits the longest has its turn."""
-    models, scheduler = made()
-    long = Asked("long", [1] * (9 * CHUNK))
-    short = Asked("short", [2] * (3 * CHUNK + 5))
+    desk = Desk()
+    sizes = {"long": 9 * CHUNK, "short": 3 * CHUNK + 5}
+    both = [desk.add(name, [1] * size) for name, size in sizes.items()]
+    desk.read_all()
 
-    run(scheduler, long, short)
-    run_all(scheduler)
-
-    read = [r.slot for c in models.generalist.calls for r in c]
-    assert read[:5] == [1, 1, 0, 1, 1]
-    assert (long.result, short.result) == (NOTHING, NOTHING)
-
-
-def ahead(name, length):
-    """A text to read before its first block comes."""
-    return Asked(name, range(length), 0, True)
-
-
-def read_tokens(model):
-    return sum(len(r.token_ids) for call in model.calls for r in call)
-
-
-def run_all(scheduler):
-    while scheduler.pause() == 0.0:
-        scheduler.step()
+    assert [slot for call in desk.calls for slot in call][:5] == [1, 1, 0, 1, 1]
+    assert [one.result for one in both] == [NOTHING, NOTHING]
 
 
 @pytest.mark.parametrize("steps", range(6))
 def test_no_token_is_read_twice_whenever_the_first_block_comes(steps):
     """A text read ahead is a part of its first block's; nothing is rolled back for it
     afterwards, so that the second block reads its own tokens alone."""
-    models, scheduler = made()
-    length = CHUNK + 40
-    scheduler.add(ahead("a", length).round)
+    desk, length = Desk(), CHUNK + 40
+    desk.ahead("a", range(length))
     for step in range(1, steps + 1):
-        scheduler.step()
-        for model in (models.generalist, models.base):
+        desk.scheduler.step()
+        for model in desk.models.each():
             assert model.held[0] == list(range(min(step * AHEAD, length)))
     text = [*range(length), 1, 2, 3]
-    first, second = Asked("a", text, rows=3), Asked("a", [*text, 4, 5, 6], rows=3)
-    for block in (first, second):
-        scheduler.add(block.round)
-        run_all(scheduler)
+    first = desk.add("a", text, rows=3)
+    desk.read_all()
+    second = desk.add("a", [*text, 4, 5, 6], rows=3)
+    desk.read_all()
 
     assert (first.result, second.result) == (NOTHING, NOTHING)
-    for model in (models.generalist, models.base):
-        assert read_tokens(model) == length + 6
+    assert [size_read(model) for model in desk.models.each()] == [length + 6] * 2
     assert (first.logits[1][2] == logits_after(BASE, text)).all()
 
 
 def test_a_block_goes_before_what_is_read_ahead_which_never_undoes_it():
     """Also where the block goes on earlier, or was there first."""
-    models, scheduler = made()
-    scheduler.add(ahead("a", 3 * AHEAD).round)
-    scheduler.step()
+    desk = Desk()
+    desk.ahead("a", range(3 * AHEAD))
+    desk.scheduler.step()
     text = [*range(AHEAD), 1, 2, 3]
     for more in ([], [4, 5, 6]):
-        block = Asked("a", [*text, *more], rows=3)
-        run(scheduler, block, ahead("a", 5), ahead("b", AHEAD))
+        block = desk.add("a", [*text, *more], rows=3)
+        desk.ahead("a", range(5))
+        desk.ahead("b", range(AHEAD))
+        desk.scheduler.step()
         assert block.result == NOTHING
 
-    assert read_tokens(models.generalist) == len(text) + 3
+    assert size_read(desk.models.generalist) == len(text) + 3
 
 
 def test_what_is_read_ahead_leaves_a_slot_free():
     """Until one is freed: the last is for the next block."""
-    models, scheduler = made(slots=3)
+    desk = Desk(slots=3)
     for name in "abcd":
-        scheduler.add(ahead(name, AHEAD + 1).round)
-    run_all(scheduler)
+        desk.ahead(name, range(AHEAD + 1))
+    desk.read_all()
 
-    assert [len(held) for held in models.generalist.held] == [AHEAD + 1] * 2 + [0]
-    scheduler.release("a")
-    assert scheduler.pause() == 0.0
-    run_all(scheduler)
-    assert sorted(map(len, models.generalist.held)) == [0, AHEAD + 1, AHEAD + 1]
+    held = desk.models.generalist.held
+    assert [len(one) for one in held] == [AHEAD + 1] * 2 + [0]
+    desk.scheduler.release("a")
+    assert desk.scheduler.pause() == 0.0
+    desk.read_all()
+    assert sorted(map(len, held)) == [0, AHEAD + 1, AHEAD + 1]
 
 
 def test_a_single_slot_is_lent_and_given_back_to_a_block():
-    models, scheduler = made(slots=1)
-    scheduler.add(ahead("a", 3 * AHEAD).round)
-    scheduler.step()
-    assert models.generalist.held == [list(range(AHEAD))]
+    desk = Desk(slots=1)
+    desk.ahead("a", range(3 * AHEAD))
+    desk.scheduler.step()
+    assert desk.models.generalist.held == [list(range(AHEAD))]
 
-    block = Asked("b", (1, 2))
-    run(scheduler, block)
-
-    assert block.result == NOTHING
-    assert models.generalist.held == [[1, 2]]
-    assert scheduler.pause() is None
+    assert desk.read("b", (1, 2)).result == NOTHING
+    assert desk.models.generalist.held == [[1, 2]]
+    assert desk.scheduler.pause() is None
 
 
 def test_what_was_read_ahead_is_taken_back_before_a_text_that_is_written():
-    models, scheduler = made(slots=3)
-    run(scheduler, Asked("writing", (1, 2, 3)))
-    scheduler.add(ahead("opened", 9).round)
-    run_all(scheduler)
-    for name in ("b", "c"):
-        run(scheduler, Asked(name, (7, 8)))
+    desk = Desk(slots=3)
+    desk.read("writing", (1, 2, 3))
+    desk.ahead("opened", range(9))
+    desk.read_all()
+    for name in "bc":
+        desk.read(name, (7, 8))
+    desk.read("writing", (1, 2, 3, 4), 1)
 
-    again = Asked("writing", (1, 2, 3, 4))
-    run(scheduler, again)
-
-    assert [r.token_ids for r in models.generalist.calls[-1]] == [(3, 4)]
+    assert [*desk.calls[-1].values()] == [[3, 4]]
 
 
 def test_a_token_is_read_alone_only_where_all_of_its_text_are():
     """And again, with others, where the text goes on in blocks: its figures are those
     of a single token."""
-    models, scheduler = made()
-    steps = [
-        Asked("a", (1, 2, *range(3, n)), key=(0, n), alone=True) for n in (4, 5, 6)
+    desk = Desk()
+    for n, alone in ((3, True), (4, True), (5, True), (6, False), (7, False)):
+        desk.read("a", range(n), n, alone=alone)
+    desk.read("a", range(9), 9)
+    assert [call[0] for call in desk.calls] == [
+        [0, 1, 2],
+        [3],
+        [4],
+        [3, 4, 5],
+        [5, 6],
+        [7, 8],
     ]
-    blocks = [Asked("a", tuple(range(1, n)), key=(0, n)) for n in (7, 8, 10)]
-    for asked in (*steps, *blocks):
-        run(scheduler, asked)
-    read = [list(call[0].token_ids) for call in models.generalist.calls]
-    assert read == [[1, 2, 3], [4], [5], [4, 5, 6], [6, 7], [8, 9]]
 
 
 def test_one_fault_has_one_victim():
     """A text that is read ahead is left to its first block."""
-    models = fake_models()
+    desk = Desk()
 
     def fault(reading):
         return EngineError("broken") if 13 in reading.token_ids else None
 
-    models.base.fault = fault
-    good, bad = Asked("good", (1, 2)), Asked("bad", (1, 13))
-
-    scheduler = Scheduler(models)
-    scheduler.add(ahead("bad", 14).round)
-    scheduler.step()
-    assert scheduler.pause() is None
-    assert models.generalist.held == [[], []]
-    run(scheduler, good, bad)
+    desk.models.base.fault = fault
+    desk.ahead("bad", range(14))
+    desk.scheduler.step()
+    assert desk.scheduler.pause() is None
+    assert desk.models.generalist.held == [[], []]
+    good, bad = desk.add("good", (1, 2)), desk.read("bad", (1, 13))
 
     assert good.result == NOTHING
     assert isinstance(bad.result, EngineError)
-    again = Asked("bad", (1, 14), rows=1)
-    run(scheduler, again)
+    again = desk.read("bad", (1, 14))
     assert (again.logits[0] == logits_after(GENERALIST, (1, 14))).all()
 
 
 def test_a_server_that_is_away_is_nobodys_fault():
     """All are asked to come again, it is asked once, and what was read stays read."""
-    models, scheduler = made()
-    run(scheduler, Asked("one", (1, 2)), Asked("two", (1, 3)))
-    calls = len(models.generalist.calls)
-    models.generalist.fault = lambda _: CloudBusyError("away", 0.5)
-    both = [Asked("one", (1, 2, 3), key=(0, 1)), Asked("two", (1, 3, 4), key=(0, 1))]
-
-    run(scheduler, *both)
+    desk = Desk()
+    desk.add("one", (1, 2))
+    desk.read("two", (1, 3))
+    desk.models.generalist.fault = lambda _: CloudBusyError("away", 0.5)
+    both = desk.add("one", (1, 2, 3), 1), desk.read("two", (1, 3, 4), 1)
 
     assert [str(one.result) for one in both] == ["away", "away"]
-    assert len(models.generalist.calls) == calls + 1
-    models.generalist.fault = None
-    again = Asked("one", (1, 2, 3), key=(0, 1))
-    run(scheduler, again)
-    assert again.result == NOTHING
-    assert models.generalist.calls[-1][0].token_ids == (1, 2, 3)
+    assert len(desk.calls) == 2
+    desk.models.generalist.fault = None
+    assert desk.read("one", (1, 2, 3), 1).result == NOTHING
+    assert [*desk.calls[-1].values()] == [[1, 2, 3]]
 
 
-def refusing(name, token_ids, key, kept=0):
-    """A block of one drafted token, of which so many are kept."""
-    asked = Asked(name, token_ids, key=key, whole=1)
-    asked.round.verify = lambda *_: Verdict(*key, kept, ())
-    return asked
+def refusing(kept, **key):
+    """A verdict on a block of one drafted token, of which so many are kept."""
+    verdict = Verdict(key.get("epoch", 0), key["round_"], kept, ())
+    return {**key, "whole": 1, "verify": lambda *_: verdict}
 
 
 def test_what_follows_a_refusal_is_dropped_before_it_is_computed():
     """Also what comes only then; the next epoch goes on."""
-    models, scheduler = made()
-    blocks = [refusing("a", (1, 2, *range(n)), (0, n), n < 1) for n in range(4)]
-    for block in blocks[:3]:
-        scheduler.add(block.round)
-    other = Asked("b", (7, 8))
-    scheduler.add(other.round)
-    run_all(scheduler)
-    scheduler.add(blocks[3].round)
-    again = refusing("a", (1, 2, 9), (1, 4), 1)
-    run(scheduler, again)
+    desk = Desk()
+    blocks = [
+        desk.add("a", (1, 2, *range(n)), **refusing(n < 1, round_=n)) for n in range(3)
+    ]
+    other = desk.add("b", (7, 8))
+    desk.read_all()
+    blocks.append(desk.add("a", (1, 2, 0, 1, 2), 3))
+    again = desk.read("a", (1, 2, 9), **refusing(1, epoch=1, round_=4))
 
     assert [block.result.accepted for block in blocks[:2]] == [1, 0]
     assert all(isinstance(block.result, StaleBlockError) for block in blocks[2:])
     assert (other.result, again.result.accepted) == (NOTHING, 1)
-    assert len(models.generalist.calls) == 3
+    assert len(desk.calls) == 3
 
 
 def test_a_later_epoch_makes_the_blocks_that_wait_stale():
     """Where the device decides, the server learns of a refusal by the next epoch."""
-    models, scheduler = made()
-    old = [Asked("a", (1, 2, n), key=(0, n)) for n in range(3)]
-    new = Asked("a", (1, 2, 9), key=(1, 3))
+    desk = Desk()
+    old = [desk.add("a", (1, 2, n), n) for n in range(3)]
+    new = desk.read("a", (1, 2, 9), 3, epoch=1)
+    old.append(desk.read("a", (1, 2, 4), 4))
 
-    run(scheduler, *old, new)
-    late = Asked("a", (1, 2, 4), key=(0, 4))
-    run(scheduler, late)
-
-    assert all(isinstance(one.result, StaleBlockError) for one in (*old, late))
+    assert all(isinstance(one.result, StaleBlockError) for one in old)
     assert new.result == NOTHING
-    assert len(models.generalist.calls) == 1
+    assert len(desk.calls) == 1
 
 
 @pytest.mark.parametrize("again", [0, 3])
 def test_what_stands_behind_a_block_that_failed_waits_for_it(again):
     """Until it comes again, under its name or a later one."""
-    models, scheduler = made()
+    desk = Desk()
     texts = [(1, 2), (1, 2, 3), (1, 2, 3, 4)]
-    first, second, third = (
-        Asked("a", text, key=(0, n)) for n, text in enumerate(texts)
-    )
-    models.base.fault = lambda _: EngineError("broken")
-    run(scheduler, first, second)
-    models.base.fault = None
-    run(scheduler, third)
-    later = [Asked("a", text, key=(0, again + n)) for n, text in enumerate(texts)]
-    for one in later:
-        scheduler.add(one.round)
-    run_all(scheduler)
+    desk.models.base.fault = broken
+    first, second = desk.add("a", texts[0]), desk.read("a", texts[1], 1)
+    desk.models.base.fault = None
+    third = desk.read("a", texts[2], 2)
+    later = [desk.add("a", text, again + n) for n, text in enumerate(texts)]
+    desk.read_all()
 
     assert isinstance(first.result, EngineError)
     assert isinstance(second.result, StaleBlockError)
@@ -367,45 +339,38 @@ def test_what_stands_behind_a_block_that_failed_waits_for_it(again):
 
 def test_a_new_text_keeps_the_slot_and_what_both_begin_with():
     """It makes the blocks of the old one stale."""
-    models, scheduler = made()
-    run(scheduler, Asked("a", range(40)))
-    old = Asked("a", range(43), key=(7, 9))
-    scheduler.add(old.round)
-    scheduler.add(Asked("a", (*range(30), 60, 61), 0, True, text=1).round)
-    run_all(scheduler)
-    block = Asked("a", (*range(30), 60, 61, 5, 6), rows=2, text=1)
-    run(scheduler, block)
+    desk = Desk()
+    desk.read("a", range(40))
+    old = desk.add("a", range(43), 9, epoch=7)
+    text = *range(30), 60, 61
+    desk.ahead("a", text, text=1)
+    desk.read_all()
+    block = desk.read("a", (*text, 5, 6), rows=2, text=1)
 
     assert isinstance(old.result, StaleBlockError)
     assert block.result == NOTHING
-    for model in (models.generalist, models.base):
-        read = [reading.token_ids for call in model.calls[1:] for reading in call]
-        assert read == [(60, 61), (5, 6)]
+    assert desk.calls[1:] == [{0: [60, 61]}, {0: [5, 6]}]
 
 
 def test_both_models_read_at_the_same_time_where_they_may():
     """Each waits inside its evaluation until the other has begun; a fault of one is
     told when the other has ended."""
     pair = fake_models()
-    models = Models(pair.generalist, pair.base, at_once=True)
-    scheduler = Scheduler(models)
+    desk = Desk(Models(pair.generalist, pair.base, at_once=True))
     both = threading.Barrier(2)
-    for model in models.each():
+    for model in desk.models.each():
         model.fault = lambda _: both.wait(PATIENCE) and None
-    asked, failed, again = (
-        Asked("a", (1, 2, *range(n)), key=(0, n)) for n in (0, 1, 1)
-    )
-    run(scheduler, asked)
-    models.generalist.fault = None
-    models.base.fault = lambda _: EngineError("broken")
-    run(scheduler, failed)
-    models.base.fault = None
-    run(scheduler, again)
-    scheduler.close(EngineError("over"))
+    asked = desk.read("a", (1, 2))
+    desk.models.generalist.fault = None
+    desk.models.base.fault = broken
+    failed = desk.read("a", (1, 2, 0), 1)
+    desk.models.base.fault = None
+    again = desk.read("a", (1, 2, 0), 1)
+    desk.scheduler.close(EngineError("over"))
 
     assert (asked.result, again.result) == (NOTHING, NOTHING)
     assert isinstance(failed.result, EngineError)
-    assert models.base.threads - models.generalist.threads
+    assert pair.base.threads - pair.generalist.threads
     assert (again.logits[1] == logits_after(BASE, (1, 2, 0))).all()
 
 
@@ -417,9 +382,7 @@ NAN = Candidates(*(np.array([x]) for x in (1, float("nan"), 0.0)))
 )
 def test_what_nobody_expected_is_told_without_its_words(verify):
     """Nor are values that are not finite answered."""
-    asked = Asked("a", (1, 2))
-    asked.round.verify = verify
-    run(Scheduler(fake_models()), asked)
+    asked = Desk().read("a", (1, 2), verify=verify)
 
     assert isinstance(asked.result, EngineError)
     assert str(asked.result) == "a model failed to compute"
