@@ -13,7 +13,6 @@ from edge_app.decoding import events
 from edge_app.decoding.events import Event, Source, decoded, dumped, event_from, to_json
 from edge_app.service.requests import Letter, WriteRequest
 from edge_app.tui.text import Run, State, alike, counted, cut, spliced
-from edge_app.tui.text import joined as joined_runs
 from edge_app.tui.variant import Stretch, Variant
 from models.prompts import TASKS, Request
 
@@ -92,8 +91,6 @@ class Style:
         return " · ".join(parts)
 
 
-LONGEST_JOINED = 100
-"""Letters of an edit to which the next one is joined."""
 _AT_REST: tuple[State, ...] = ("kept", "replaced", "typed", "pasted", "held")
 """States of words that no longer wait for a verdict."""
 
@@ -278,32 +275,6 @@ def from_line(line: str) -> Entry:
         raise ValueError("no such entry")
     entry: Entry = decoded(kind, body)
     return entry
-
-
-def joined(first: Entry | None, second: Entry) -> Entry | None:
-    """One entry for two edits that touch each other; None if it would be too long."""
-    match first, second:
-        case Edited(version=one, runs=runs), Edited(version=other, runs=more):
-            if one != other:
-                return None
-        case Asked(text=before), Asked(text=after):
-            runs, more = ((before, "typed"),), ((after, "typed"),)
-        case _:
-            return None
-    length = sum(len(text) for text, _ in runs)
-    end, gone = first.at + length, second.at + second.removed
-    if second.at > end or gone < first.at:
-        return None
-    at = min(first.at, second.at)
-    removed = first.removed + max(0, first.at - second.at) + max(0, gone - end)
-    left, right = max(0, second.at - first.at), max(0, gone - first.at)
-    made = joined_runs([*cut(runs, 0, left), *more, *cut(runs, right, length)])
-    text = "".join(text for text, _ in made)
-    if len(text) > LONGEST_JOINED:
-        return None
-    if isinstance(second, Edited):
-        return replace(second, at=at, removed=removed, runs=tuple(made))
-    return replace(second, at=at, removed=removed, text=text)
 
 
 class Draft:

@@ -30,7 +30,7 @@ from base.owner_only import (
     sync,
 )
 from edge_app.config.sealed import DamagedSealError, Seal, salt_of
-from edge_app.tui.draft import Draft, Entry, from_line, joined, to_line
+from edge_app.tui.draft import Draft, Entry, from_line, to_line
 from edge_app.tui.saving import why_not
 
 FORMAT = 3
@@ -231,10 +231,6 @@ class Journal:
         read = read or _Read(Draft(), [], "", None, 0, b"")
         self._seal, self._count, self._size = read.seal, len(read.entries), read.size
         self._waiting: list[Entry] = []
-        self._last: Entry | None = None
-        """The entry of the last line, while edits can be joined to it."""
-        self._last_at = self._last_length = 0
-        """Where its line begins, and how many bytes its text has."""
         self._lock = threading.Lock()
         self.unsynced = False
         self.problem = ""
@@ -245,7 +241,7 @@ class Journal:
         self._waiting.append(entry)
 
     def add(self, entry: Entry) -> None:
-        """Append `entry`, or join it to the last line."""
+        """Append `entry`."""
         self._waiting.append(entry)
         self.retry()
 
@@ -255,30 +251,16 @@ class Journal:
             return
         try:
             if self.path is None:
-                self._make(self._folder)
+                self.path = self._make(self._folder)
             while self._waiting:
-                self._write(self._waiting[0])
+                place = _place(self.path.name, self._count + 1)
+                self._append(packed(to_line(self._waiting[0]), place, self._seal))
+                self._count += 1
                 del self._waiting[0]
         except OSError as error:
             self.problem = why_not(error)
         else:
             self.problem = ""
-
-    def _write(self, entry: Entry) -> None:
-        assert self.path is not None
-        both = joined(self._last, entry)
-        number = self._count if both is not None else self._count + 1
-        line = to_line(both or entry)
-        if both is not None:  # as long as before at least, so that it covers that
-            line = line.ljust(self._last_length)
-        data = packed(line, _place(self.path.name, number), self._seal)
-        at = self._size if both is None else self._last_at
-        # Its end first: a disk without room for that leaves the line as it is.
-        kept = self._size - at
-        self._append(data[kept:])
-        self._put(data[:kept], at)
-        self._last_at = at
-        self._last, self._count, self._last_length = both or entry, number, len(line)
 
     def sync(self) -> None:
         """Have the disk hold what was added; may take a while."""
@@ -296,7 +278,8 @@ class Journal:
                 os.close(self._handle)
                 self._handle = -1
 
-    def _make(self, folder: JournalFolder) -> None:
+    def _make(self, folder: JournalFolder) -> Path:
+        """A new file with its first line, locked."""
         name = f"draft-{datetime.now():%Y%m%d-%H%M%S}-{secrets.token_hex(4)}.jsonl"
         path = folder.folder / name
         begun = datetime.now().astimezone().isoformat(timespec="seconds")
@@ -312,23 +295,21 @@ class Journal:
             self._handle, self._size = -1, 0
             path.unlink()
             raise
-        self.path = path
+        return path
 
     def _append(self, data: bytes) -> None:
         """Write all of `data` behind the last line, or nothing."""
         try:
-            self._put(data, self._size)
+            os.lseek(self._handle, self._size, os.SEEK_SET)
+            left = data
+            while left:
+                left = left[os.write(self._handle, left) :]
         except OSError:
             with suppress(OSError):
                 os.ftruncate(self._handle, self._size)
             raise
         self._size += len(data)
         self.unsynced = True
-
-    def _put(self, data: bytes, at: int) -> None:
-        os.lseek(self._handle, at, os.SEEK_SET)
-        while data:
-            data = data[os.write(self._handle, data) :]
 
 
 def header(name: str, key: str, begun: str) -> tuple[bytes, Seal | None]:

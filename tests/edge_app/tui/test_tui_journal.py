@@ -155,11 +155,9 @@ def test_what_comes_back_is_what_there_was(tmp_path_factory, data, key):
     ends, states = [0], [state(draft)]
 
     def happen() -> None:
-        entry, lines = next_entry(data.draw, draft), journal._count
+        entry = next_entry(data.draw, draft)
         journal.add(entry)
         assert not journal.problem
-        if lines and journal._count == lines:  # joined to the last one
-            del ends[-1], states[-1]
         draft.apply(entry)
         assert e.from_line(e.to_line(entry)) == entry
         ends.append(journal.path.stat().st_size)
@@ -405,35 +403,6 @@ def test_texts_of_sources_stay_in_the_store(tmp_path):
     assert one.draft.variant.text == LETTER
     assert [source.title for source in one.draft.variant.sources]
     assert b"yellow hat is a disgrace" not in one.path.read_bytes()
-
-
-@pytest.mark.parametrize("key", ["", "a passphrase"])
-def test_what_is_typed_is_a_line(tmp_path, key):
-    """For the brief and for the version, what is taken back too; a long one is two."""
-    folder = JournalFolder(tmp_path, lambda: key)
-    journal, draft = Journal(folder), Draft()
-
-    def happen(entry) -> None:
-        journal.add(entry)
-        draft.apply(entry)
-
-    for at in range(30):
-        happen(asked(Request("y" * at), Request("y" * (at + 1))))
-    happen(e.Begun(WriteRequest(REQUEST)))
-    happen(e.Written(0, Settled((Token(1, "Dear", "accepted"),))))
-    for at in range(e.LONGEST_JOINED + 5):
-        happen(e.Edited(0, 4 + at, 0, (("x", "typed"),)))
-    for at in range(9):
-        happen(e.Edited(0, 4 + e.LONGEST_JOINED + 4 - at, 1, ()))
-    lines = journal.path.read_bytes().splitlines()
-    journal.close()
-    assert len(lines) == 1 + 1 + 2 + 2
-    assert draft.variant.text == "Dear" + "x" * (e.LONGEST_JOINED - 4)
-    again, read = folder.open(journal.path)
-    assert state(read) == state(draft)
-    again.add(e.Edited(0, 0, 0, (("Oh. ", "typed"),)))
-    again.close()
-    assert folder.kept()[0][0].draft.variant.text == "Oh. " + draft.variant.text
 
 
 def test_folding_refuses_what_is_not_there():
