@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import os
-import re
 import shlex
 import shutil
 import subprocess
@@ -18,6 +17,7 @@ from pathlib import Path
 
 from base.owner_only import create, shred
 from decoding_core.foreign_text import legible
+from edge_app.tui.text import pieces_of
 from models.folders import state_folder
 
 _SECONDS = 5.0
@@ -75,7 +75,6 @@ def hand_to_programs(text: str, commands: Sequence[Sequence[str]]) -> threading.
 
 
 Change = tuple[int, int, str]
-_PIECES = re.compile(r"\w+|\s+|[^\w\s]")
 _USUAL = ("nano", "vi")
 
 
@@ -126,7 +125,7 @@ def edited(text: str, words: list[str]) -> str:
 
 def changes(before: str, after: str) -> list[Change]:
     """The edits by whole words from one text to the other, the last first."""
-    ours, theirs = _PIECES.findall(before), _PIECES.findall(after)
+    ours, theirs = pieces_of(before), pieces_of(after)
     starts = list(accumulate(map(len, ours), initial=0))
     matcher = SequenceMatcher(None, ours, theirs, autojunk=len(ours) > 4000)
     return [

@@ -47,7 +47,7 @@ def spliced(
 _STRONGEST: tuple[State, ...] = (
     *("waiting", "typed", "pasted", "held", "replaced", "kept"),
 )
-_WORD = re.compile(r"\w+(?:['’-]\w+)*")
+WORD = re.compile(r"\w+(?:['’-]\w+)*")
 
 
 def alike(one: Sequence[object], other: Sequence[object]) -> int:
@@ -76,8 +76,13 @@ def words_of(runs: Iterable[Run]) -> list[tuple[int, int, State]]:
     states = [state for text, state in runs for _ in text]
     return [
         (word.start(), word.end(), strongest(states[word.start() : word.end()]))
-        for word in _WORD.finditer("".join(text for text, _ in runs))
+        for word in WORD.finditer("".join(text for text, _ in runs))
     ]
+
+
+def pieces_of(text: str) -> list[str]:
+    """Words, spaces and single signs, which make up the text."""
+    return re.findall(r"\w+|\s+|[^\w\s]", text)
 
 
 def counted(number: int, noun: str) -> str:
@@ -87,7 +92,7 @@ def counted(number: int, noun: str) -> str:
 
 def word_count(text: str) -> int:
     """How many words a text has."""
-    return len(_WORD.findall(text))
+    return len(WORD.findall(text))
 
 
 def count_words(runs: Iterable[Run]) -> dict[State, int]:

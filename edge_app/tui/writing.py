@@ -107,10 +107,9 @@ class Writing:
         """The import that was paused, here or in an earlier sitting."""
         self.pausing = threading.Event()
         """Set: the import ends at its next progress; `resume_import` goes on there."""
-        self.references: dict[int, tuple[str, ...]] = {}
-        """Identifiers of received mails and those before them, by their records."""
-        self.answered_from: dict[int, str] = {}
-        """The person's addresses to which received mails came, by their records."""
+        self.threads: dict[int, tuple[tuple[str, ...], str]] = {}
+        """By the records of received mails: identifiers of the mail, the last, and of
+        those before it, and the person's address to which it came."""
         self.people: tuple[str, ...] = ()
         """Who can be written to, as `Name <address>`, the latest first."""
         self.own_address = ""
@@ -387,14 +386,15 @@ class Writing:
         service = self.service
 
         def read() -> tuple[list[Letter], tuple[str, ...], str]:
-            letters = service.thread(record_id)
-            references = tuple(service.references(record_id))
-            return letters, references, service.own_address(record_id)
+            letters, references = (
+                service.thread(record_id),
+                service.references(record_id),
+            )
+            return letters, tuple(references), service.own_address(record_id)
 
         def learn(found: tuple[list[Letter], tuple[str, ...], str]) -> None:
-            letters, self.references[record_id], address = found
-            self.answered_from[record_id] = address
-            then(letters)
+            self.threads[record_id] = found[1:]
+            then(found[0])
 
         self.background.run(read, learn)
 

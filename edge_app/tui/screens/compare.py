@@ -19,7 +19,7 @@ from textual.widgets.option_list import Option
 from decoding_core.foreign_text import legible
 from edge_app.tui.keys import key_of
 from edge_app.tui.screens.drawer import Drawer
-from edge_app.tui.text import Run, counted, cut
+from edge_app.tui.text import Run, counted, cut, pieces_of
 from edge_app.tui.writing import Writing
 
 _LOOKS: dict[Change, str] = {"same": "", "gone": "strike", "new": "bold underline"}
@@ -265,7 +265,7 @@ Change = Literal["same", "gone", "new"]
 def differences(before: str, after: str) -> list[tuple[str, Change]]:
     """Pieces that make up both texts: without `new` the first, without `gone` the
     second. A single word between two changes changes with them."""
-    old, new = _words(before), _words(after)
+    old, new = pieces_of(before), pieces_of(after)
     pieces: list[tuple[str, Change]] = []
     gone = come = ""
     matcher = SequenceMatcher(None, old, new, autojunk=False)
@@ -279,7 +279,3 @@ def differences(before: str, after: str) -> list[tuple[str, Change]]:
         gone, come = gone + "".join(old[i1:i2]), come + same
     pieces += [(gone, "gone"), (come, "new")]
     return [(text, change) for text, change in pieces if text]
-
-
-def _words(text: str) -> list[str]:
-    return re.findall(r"\s+|\w+|[^\w\s]", text)

@@ -84,11 +84,6 @@ class Drawer(ModalScreen[None]):
             return nothing
         return super().dismiss(result)
 
-    async def action_dismiss(self, result: None = None) -> None:
-        """Close, unless the drawer was closed in the meantime."""
-        if self.is_current:
-            self.dismiss(result)
-
 
 class TextDrawer(Drawer):
     """A text that arrows scroll."""

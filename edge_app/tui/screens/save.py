@@ -142,14 +142,15 @@ class Piece:
         """A version of the draft on screen."""
         letter = writing.reply_to
         number = 0 if letter is None else letter.record_id
+        references, answered_from = writing.threads.get(number, ((), ""))
         return cls(
             variant.text,
             variant.request.brief,
             letter,
             writing.style.stars,
-            writing.references.get(number, ()),
+            references,
             writing.people,
-            writing.answered_from.get(number) or writing.own_address,
+            answered_from or writing.own_address,
         )
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +21,7 @@ from edge_app.tui.letters import COMMON, date, subject
 from edge_app.tui.screens.cards import whose
 from edge_app.tui.screens.drawer import TextDrawer
 from edge_app.tui.screens.editor import DraftEditor
-from edge_app.tui.text import Run, State, alike, words_of
+from edge_app.tui.text import WORD, Run, State, alike, words_of
 from edge_app.tui.variant import Variant
 from edge_app.tui.writing import Writing
 
@@ -262,7 +261,6 @@ def _words(runs: Sequence[Run]) -> list[Word]:
     return [Word(start, text[start:end], look) for start, end, look in words_of(runs)]
 
 
-_WORD = re.compile(r"\w+(?:['’-]\w+)*")
 _AROUND = 40
 """Letters of the passage that are shown before and behind the run."""
 _SHORTEST_WORD = 4
@@ -276,14 +274,14 @@ def followed(
 ) -> tuple[Source, str, str, str] | None:
     """The passage that the word of `text` at letter `start` follows: its source, and
     the text before, of and behind the words that both have."""
-    ours = list(_WORD.finditer(text))
+    ours = list(WORD.finditer(text))
     at = next((i for i, word in enumerate(ours) if word.end() > start), None)
     if at is None:
         return None
     names = [word.group().casefold() for word in ours]
     best, found = (-1, -1), None
     for source in sources:
-        excerpt, theirs = source.excerpt, list(_WORD.finditer(source.excerpt))
+        excerpt, theirs = source.excerpt, list(WORD.finditer(source.excerpt))
         others = [word.group().casefold() for word in theirs]
         for there in (i for i, name in enumerate(others) if name == names[at]):
             # What it follows stands before it, so that counts first.

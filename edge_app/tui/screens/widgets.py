@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -116,9 +116,6 @@ class PageText(TextArea):
         return super().check_action(action, parameters)
 
 
-_ESCAPED = re.compile(r"\\(.)")
-
-
 class PathSuggester(Suggester):
     """Proposes the first file or folder that begins with what is typed."""
 
@@ -160,20 +157,15 @@ def dropped(text: str) -> str | None:
         if address.netloc not in ("", "localhost"):
             return None
         return unquote(address.path) or None
-    if line[0] in "'\"":
-        quote = line[0]
-        inside, closed, _ = line[1:].replace("'\\''", "\0").partition(quote)
-        return inside.replace("\0", "'") if closed and inside else None
-    if not line.startswith(("/", "~", ".")):
+    if line[0] not in "'\"/~.":
         return None
     if _there(line) or sys.platform == "win32":
         return line
-    # Several paths are parted by spaces that no backslash stands before.
-    first = re.split(r"(?<!\\)\s", line)[0] if "\\" in line else line
-    bare = _ESCAPED.sub(r"\1", first)
-    if not _there(bare) and _there(line.split()[0]):
-        bare = line.split()[0]
-    return bare
+    try:
+        first = shlex.split(line)[0]
+    except ValueError:  # a quotation mark without its end
+        return None if line[0] in "'\"" else line
+    return first if set(line) & set("'\"\\") or _there(first) else line
 
 
 def _there(path: str) -> bool:
