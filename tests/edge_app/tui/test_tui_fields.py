@@ -143,13 +143,6 @@ def test_no_field_falls_over_a_paste(tmp_path):
     assert wanted | {"sources search", "import path"} <= set(filled)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("size", [(120, 36), (40, 12)])
-@pytest.mark.parametrize("name", STRINGS)
-def test_no_field_falls_over_any_string(tmp_path, name, size):
-    assert walk_through(tmp_path, STRINGS[name], size)
-
-
 TRAP = f"[/x][@click=app.quit]{HOSTILE}"
 IPV6 = "http://[::1]:8765/v1/sessions"
 
@@ -255,9 +248,13 @@ def test_the_gate_keeps_the_width_of_a_row_and_no_notification_is_markup(tmp_pat
 
 
 @pytest.mark.slow
-@settings(max_examples=20, suppress_health_check=list(HealthCheck))
-@given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=400))
-def test_no_field_falls_over_random_text(tmp_path_factory, text):
+@settings(max_examples=50, suppress_health_check=list(HealthCheck))
+@given(
+    st.sampled_from([*STRINGS.values()])
+    | st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=400),
+    st.sampled_from([(120, 36), (80, 24), (40, 12)]),
+)
+def test_no_field_falls_over_any_text(tmp_path_factory, text, size):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("random"))
-        walk_through(Path.cwd(), text)
+        walk_through(Path.cwd(), text, size)

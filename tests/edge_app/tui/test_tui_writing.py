@@ -463,7 +463,8 @@ def test_the_privacy_that_was_spent_is_shown():
 
 
 def test_words_that_were_held_back_did_not_leave():
-    """The card and the drawer say how many, and a new draft begins with none."""
+    """The card and the drawer say how many, and a new draft begins with none. No
+    verdict comes for them, and none is waited for."""
     writing = Writing(RecordedService([]), MethodSettings())
     writing.draft_state.apply(Begun(WriteRequest(Request("x"))))
     variant = writing.variants[0]
@@ -474,22 +475,12 @@ def test_words_that_were_held_back_did_not_leave():
     assert "2 words held back from the checker" in sent_card(writing, 60).plain
     assert "“the cold” stayed here, “...” was sent" in stand_ins_of(variant)
     assert "2 words held back" in strip_line(writing).plain
+    assert not writing.checker_silent
+    writing.happened(variant, Settled((Token(5, " black", "local"),)))
+    assert writing.checker_silent
     writing.begin_anew()
     assert sent_card(writing, 60).plain == "nothing was sent yet"
     assert strip_line(writing).plain.startswith("nothing was sent yet")
-
-
-def test_what_is_held_back_does_not_silence_the_checker():
-    """No verdict comes for it, and none is waited for."""
-    writing = Writing(RecordedService([]), MethodSettings())
-    writing.draft_state.apply(Begun(WriteRequest(Request("x"))))
-    variant = writing.variants[0]
-    for event in held_letter():
-        writing.happened(variant, event)
-    assert not writing.checker_silent
-    alone = Settled((Token(5, " black", "local"),))
-    writing.happened(variant, alone)
-    assert writing.checker_silent
 
 
 def test_a_word_looks_whole_and_no_space_is_underlined(tmp_path):
