@@ -8,7 +8,6 @@ import hmac
 import secrets
 import sqlite3
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
 from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Request
@@ -46,30 +45,6 @@ _REMEMBERED_SECONDS = 86_400
 _ANOTHER = "have 'specsteer-cloud pair' show another"
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """The server's part of SPAKE2; `message` and `proof` in hexadecimal digits."""
-
-    exchange: str
-    """The name of this exchange in the device's second message."""
-    message: str
-    proof: str
-    by_certificate: bool
-    """Whether both proofs are bound to the certificate that this server shows; else an
-    authority vouches for the one that the device sees."""
-    tries_left: int
-
-
-@dataclass(frozen=True, slots=True)
-class Paired:
-    """The token of a device that was paired, and what it is good for."""
-
-    token: str
-    user: str
-    name: str
-    scopes: list[Scope]
-
-
 def offer(
     people: People,
     name: str,
@@ -98,11 +73,15 @@ def offer(
         return Code(int(done.lastrowid or 0), secret), before
 
 
-def begin(people: People, number: int, message: bytes, fingerprint: str) -> Reply:
+def begin(
+    people: People, number: int, message: bytes, fingerprint: str
+) -> dict[str, Any]:
     """Answer a device that begins SPAKE2 over the code of this number; `fingerprint` is
     that of the certificate that this server shows, empty if the request came in the
-    clear. Raises PairingRefusedError if the code is not good or the message invalid,
-    and PeopleError if the file cannot be used."""
+    clear. The answer names the exchange, for the second message, and says whether both
+    proofs are bound to that certificate; else an authority vouches for it. Raises
+    PairingRefusedError if the code is not good or the message invalid, and PeopleError
+    if the file cannot be used."""
     # Pure Python, with tables that take a moment to load: for those who pair alone.
     import spake2
 
@@ -134,11 +113,16 @@ def begin(people: People, number: int, message: bytes, fingerprint: str) -> Repl
             "INSERT INTO exchange VALUES (?, ?, ?)",
             (exchange, number, device_proof(key, binding)),
         )
-    proof = server_proof(key, binding).hex()
-    return Reply(exchange, reply.hex(), proof, bool(by_certificate), TRIES - tries)
+    return {
+        "exchange": exchange,
+        "message": reply.hex(),
+        "proof": server_proof(key, binding).hex(),
+        "by_certificate": bool(by_certificate),
+        "tries_left": TRIES - tries,
+    }
 
 
-def finish(people: People, exchange: str, proof: bytes) -> Paired:
+def finish(people: People, exchange: str, proof: bytes) -> dict[str, Any]:
     """Let the device in that has proved itself; its code is good no more, and neither
     is the token of a device that had its name. Raises PairingRefusedError if the proof
     is wrong or the code not good any more, and PeopleError if the file cannot be used.
@@ -177,7 +161,7 @@ def finish(people: People, exchange: str, proof: bytes) -> Paired:
         device = insert_device(
             connection, token, user_id, name, known, "paired", people.now, expires
         )
-        return Paired(token, device.user, name, sorted(known))
+    return {"token": token, "user": device.user, "name": name, "scopes": sorted(known)}
 
 
 _STATE = """SELECT CASE WHEN used IS NOT NULL THEN 'used' WHEN expires <= ?
@@ -280,8 +264,7 @@ async def pair(body: PairBody, request: Request) -> dict[str, Any]:
     message, people = bytes.fromhex(body.message), queue.people
     # In the clear there is no certificate that a proof could be bound to.
     shown = queue.fingerprint if request.url.scheme == "https" else ""
-    reply = await queue.in_turn(lambda: begin(people, body.number, message, shown))
-    return asdict(reply)
+    return await queue.in_turn(lambda: begin(people, body.number, message, shown))
 
 
 @router.post("/v1/pair/proof")
@@ -289,4 +272,4 @@ async def prove(body: ProofBody, request: Request) -> dict[str, Any]:
     """Give a device that has proved itself its token."""
     queue: PairingQueue = request.app.state.pairing
     people, proof = queue.people, bytes.fromhex(body.proof)
-    return asdict(await queue.in_turn(lambda: finish(people, body.exchange, proof)))
+    return await queue.in_turn(lambda: finish(people, body.exchange, proof))
