@@ -359,30 +359,28 @@ def _translated(hub: Any, wanted: str) -> Iterator[None]:
 
 
 def _in_words(errors: Any, error: Exception, wanted: str) -> str:
-    address = hub_address()
-    if isinstance(error, errors.GatedRepoError):
-        return (
-            f"{wanted} is gated: open {address}/{'/'.join(wanted.split('/')[:2])} in a "
-            "browser, accept its terms, make a token there and set HF_TOKEN to it"
-        )
-    if isinstance(error, errors.RepositoryNotFoundError):
-        return (
-            f"{address} shows no repository {wanted}: the name may be wrong, or it is "
-            "private and HF_TOKEN must hold a token that may read it"
-        )
-    if isinstance(error, (errors.EntryNotFoundError, errors.RevisionNotFoundError)):
-        return f"{address} has no {wanted}"
-    if isinstance(error, errors.OfflineModeIsEnabled):
-        return "HF_HUB_OFFLINE says that no hub may be asked; unset it to pull"
+    address, repository = hub_address(), "/".join(wanted.split("/")[:2])
+    kinds = {
+        errors.GatedRepoError: f"{wanted} is gated: open {address}/{repository} in a "
+        "browser, accept its terms, make a token there and set HF_TOKEN to it",
+        errors.RepositoryNotFoundError: f"{address} shows no repository {wanted}: the "
+        "name may be wrong, or it is private and HF_TOKEN must hold a token that may "
+        "read it",
+        errors.EntryNotFoundError: f"{address} has no {wanted}",
+        errors.RevisionNotFoundError: f"{address} has no {wanted}",
+        errors.OfflineModeIsEnabled: "HF_HUB_OFFLINE says that no hub may be asked; "
+        "unset it to pull",
+    }
+    for kind, sentence in kinds.items():
+        if isinstance(error, kind):
+            return sentence
     if isinstance(error, errors.HfHubHTTPError):
         status = error.response.status_code
-        if status in (401, 403):
-            return (
-                f"{address} refuses {wanted}: HF_TOKEN holds no token that may read it"
-            )
-        if status == 429:
-            return f"{address} has been asked too often; wait some minutes"
-        return f"{address} answers with status {status}; try again later"
+        refused = f"refuses {wanted}: HF_TOKEN holds no token that may read it"
+        known = {401: refused, 403: refused}
+        known[429] = "has been asked too often; wait some minutes"
+        other = f"answers with status {status}; try again later"
+        return f"{address} {known.get(status, other)}"
     if isinstance(error, errors.HTTPError):  # of httpx: no answer, or a broken one
         return (
             f"{address} cannot be reached, hardly answers, or ended in the middle; "

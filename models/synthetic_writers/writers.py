@@ -152,8 +152,6 @@ class Writer:
     dashes: bool = False
     trails: bool = False
     """Whether sentences end in three dots."""
-    shouts: bool = False
-    """Whether the word for "very" is in capitals."""
     exclaims: float = 0.0
     emoji: str = ""
     paragraphs: bool = False
@@ -195,7 +193,7 @@ def new_writer(rng: Random) -> Writer:
         "postscript": rng.random() < 0.08,
         "circle": [_person(rng) for _ in range(4)],
     }
-    if style["shouts"]:
+    if style.pop("shouts"):
         words["very"] = words["very"].upper()
 
     def drawn(habit: str, common: float = 0.0, none: float = 0.0) -> str:

@@ -44,14 +44,12 @@ class SmallHub:
         self.hold_after: int | None = None
         """The next file stops after so many bytes until `go_on` is set."""
         self.go_on = threading.Event()
-        self.tampered = False
-        """Every file comes with another last byte."""
+        self.alter = lambda content: content
+        """What every file is changed to on its way."""
         self.drips = ""
         """Answers about paths that begin so come byte by byte."""
         self.burst = b" "
         """What comes at a time in place of a byte."""
-        self.longer = b""
-        """What every file has more at its end than the hub says."""
         self.url = ""
 
     def has(self, name, files, **more):
@@ -144,9 +142,7 @@ class Handler(BaseHTTPRequestHandler):
         start = 0
         if match := re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", "")):
             start = int(match[1])
-        content += self.server.hub.longer
-        if self.server.hub.tampered:
-            content = content[:-1] + bytes([content[-1] ^ 1])
+        content = self.server.hub.alter(content)
         rest = content[start:]
         self.send_response(206 if start else 200)
         self.send_header("Content-Length", str(len(rest)))
