@@ -112,10 +112,7 @@ def test_rows_are_compared_with_whom_they_should_be():
     found = rows()
     assert [row.over_generalist for row in found] == [1.0, 0.4, 0.25, 2.5, 1.5]
     assert [row.over_costeer for row in found] == [None, 1.6, 1.0, None, 6.0]
-
-
-def test_the_table_has_a_line_for_each_row():
-    lines = table(rows())
+    lines = table(found)
     assert {len(line) for line in lines} == {15}
     shown = dict(zip(lines[0], lines[5], strict=True))
     assert (shown["tok/s"], shown["trip ms"], shown["window"]) == ("30.0", "60", "1")
