@@ -45,7 +45,7 @@ Outcomes = Callable[[Floats, Probabilities, Candidates, int], Floats]
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class DraftedToken:
     """A drafted token on which the device decides."""
 
     token: int
@@ -89,7 +89,7 @@ class Draws:
         del without, row
         return self.draw.from_probs(target, Use.REDRAW, len(before))
 
-    def decide(self, judged: Judged, before: Sequence[int]) -> int | None:
+    def decide(self, judged: DraftedToken, before: Sequence[int]) -> int | None:
         """The place in the row of the token that replaces a draft; None: it stays."""
         del before
         return judged.refusal()
@@ -403,7 +403,7 @@ class DeviceDecides(ComparingDecider):
         """Place in the row of the token that replaces a drafted one; None: it stays."""
         target = self._method.target(self._compared(row, kept), row)
         couples = self._method.shares_noise
-        judged = Judged(
+        judged = DraftedToken(
             self._drafter.token_ids[kept],
             row,
             target,

@@ -70,8 +70,8 @@ def go_alone(error: Exception, what: str, *, allowed: bool) -> str:
     return f"{error}; {what} written on this device alone"
 
 
-class _Left:
-    """What is left of the patience over one block."""
+class _Retries:
+    """How often and how long one block may still be tried again."""
 
     def __init__(self, patience: Patience, clock: Callable[[], float]) -> None:
         self._pauses = iter(patience.pauses)
@@ -99,7 +99,7 @@ class _Left:
 
 
 @dataclass(slots=True)
-class _Asked:
+class _PendingBlock:
     """A block that waits for its verdict."""
 
     drafted: tuple[int, ...]
@@ -136,8 +136,8 @@ class VerifierSession:
         self._clock = clock
         self._known: int | None = None  # tokens of the text that the server holds
         self._round = -1
-        self._out: deque[_Asked] = deque()
-        self._left = _Left(self._patience, clock)
+        self._out: deque[_PendingBlock] = deque()
+        self._left = _Retries(self._patience, clock)
         self._has_verified = self._returning = False
         self._pause = self._patience.first_return
         self._return_at: float | None = None
@@ -153,7 +153,7 @@ class VerifierSession:
             ContextFullError: the prompt leaves no room for a text.
             StoppedError: the person stopped.
         """
-        left = _Left(replace(self._patience, pauses=()), self._clock)
+        left = _Retries(replace(self._patience, pauses=()), self._clock)
         while True:
             try:
                 opened = self._verifier.open(self._request)
@@ -200,7 +200,7 @@ class VerifierSession:
             StoppedError: the person stopped.
         """
         self._round += 1
-        asked = _Asked(tuple(drafted), threshold, self._round, tuple(before))
+        asked = _PendingBlock(tuple(drafted), threshold, self._round, tuple(before))
         self._out.append(asked)
         if len(self._out) == 1:
             self._left = self._new_patience()
@@ -314,10 +314,10 @@ class VerifierSession:
         for block in self._out:
             block.sent = False
 
-    def _new_patience(self) -> _Left:
+    def _new_patience(self) -> _Retries:
         """For the next block; with a server that was left it is short."""
         pauses = () if self._returning else self._patience.pauses
-        return _Left(replace(self._patience, pauses=pauses), self._clock)
+        return _Retries(replace(self._patience, pauses=pauses), self._clock)
 
     def _open_again(self, text_ids: Sequence[int]) -> None:
         self._verifier.open(replace(self._request, text_ids=tuple(text_ids)))

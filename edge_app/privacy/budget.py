@@ -40,7 +40,7 @@ from decoding_core.mixture import (
 from decoding_core.protocols import Engine, Verifier
 from decoding_core.sampling import Draw, Floats, Use
 from decoding_core.verifier import VerifierRole, common_prefix, read_text
-from edge_app.decoding.deciders import Draws, Judged
+from edge_app.decoding.deciders import DraftedToken, Draws
 from edge_app.decoding.events import Emit, Event, Notice, PrivacySpent, Sent
 from edge_app.decoding.loop import Gate
 from models.never_drawn import NeverDrawn
@@ -282,7 +282,7 @@ class Account(Draws):
         self._drawn(index, int(row.token_ids[index]))
         return index
 
-    def decide(self, judged: Judged, before: Sequence[int]) -> int | None:
+    def decide(self, judged: DraftedToken, before: Sequence[int]) -> int | None:
         """The place in the row of the token that replaces a draft; None: it stays."""
         other = self._to_decide_from(judged, before)
         if other is None:
@@ -336,7 +336,9 @@ class Account(Draws):
             self._draw.distribution(target), reference(self._draw, without())
         )
 
-    def _to_decide_from(self, judged: Judged, text_ids: Sequence[int]) -> Floats | None:
+    def _to_decide_from(
+        self, judged: DraftedToken, text_ids: Sequence[int]
+    ) -> Floats | None:
         """Probabilities (1 + K,) of the outcomes, by what the draft was drawn from."""
         place = len(text_ids)
         draft = self._draws.get(place)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from decoding_core.messages import DraftBlock
 from decoding_core.methods import build
 from edge_app.decoding.events import HeldBack
 from edge_app.decoding.on_device import RememberedRows
@@ -88,21 +89,11 @@ class Writer(HashEngine):
         return logits
 
 
-class Listening(LosingServer):
-    """Keeps what it was sent."""
-
-    def __init__(self, *options, **named):
-        super().__init__(*options, **named)
-        self.heard = []
-
-    def request(self, what, method, path, body=None, **options):
-        if body and "text_ids" in body:
-            self.heard.append(tuple(body["text_ids"]))
-        return super().request(what, method, path, body, **options)
-
-    def send(self, path, frame, token_ids, **options):
-        self.heard.append(tuple(token_ids))
-        super().send(path, frame, token_ids, **options)
+def sent_ids(message):
+    """Token ids of the text in a message that left."""
+    if isinstance(message, DraftBlock):
+        return (*message.settled, *message.drafted)
+    return message.text_ids
 
 
 class GuardedRun(Run):
@@ -131,7 +122,7 @@ class GuardedRun(Run):
         size = vocabulary.size
         script = [*vocabulary.tokenize(draft), size - 1]
         most = len(script) + 10
-        self.server = Listening(disturbances or {})
+        self.server = LosingServer(disturbances or {})
 
         def model(name):
             return HashEngine(name + seed, size, spread=0.0 if agreeable else 1.0)
@@ -179,7 +170,8 @@ class GuardedRun(Run):
     def leaked(self):
         """Secrets in anything that was sent, or in what the server holds."""
         sessions = [session._text for session in self.server.sessions.values()]
-        texts = [*self.server.heard, self.loop._text.public, *sessions]
+        sent = map(sent_ids, self.server.left)
+        texts = [*sent, self.loop._text.public, *sessions]
         wire = [joined(self.vocabulary.detokenize(ids)) for ids in texts]
         return [
             secret

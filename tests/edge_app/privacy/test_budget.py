@@ -16,7 +16,7 @@ from decoding_core.residual import coupling_outcomes, rejection_outcomes
 from decoding_core.sampling import Draw, Noise
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier, role_of
-from edge_app.decoding.deciders import Judged
+from edge_app.decoding.deciders import DraftedToken
 from edge_app.decoding.events import HeldBack, Notice, PrivacySpent
 from edge_app.decoding.loop import Piece
 from edge_app.decoding.on_device import EdgeBaseVerifier, RememberedRows
@@ -365,7 +365,7 @@ def test_what_a_draft_and_its_decision_tell_together(outcomes, limit):
                 continue
             account._drawn(token, token)
             account.leave(0, [token])
-            judged = Judged(
+            judged = DraftedToken(
                 token, row, target, lambda: without, small, outcomes, lambda: None
             )
             other = account._to_decide_from(judged, [])

@@ -187,7 +187,7 @@ def test_the_account_reads_what_the_server_reads(method, length, window, limit, 
 def test_a_check_that_fails_lets_nothing_leave(step, monkeypatch):
     servers = []
 
-    class Kept(guarded.Listening):
+    class Kept(guarded.LosingServer):
         def __init__(self, *options):
             super().__init__(*options)
             servers.append(self)
@@ -195,7 +195,7 @@ def test_a_check_that_fails_lets_nothing_leave(step, monkeypatch):
     def ask(held):
         raise ArithmeticError
 
-    monkeypatch.setattr(guarded, "Listening", Kept)
+    monkeypatch.setattr(guarded, "LosingServer", Kept)
     if step != "ask":
         module, *names = step.split(".")
         place = import_module(f"edge_app.privacy.guard.{module}")
@@ -215,8 +215,8 @@ def test_a_check_that_fails_lets_nothing_leave(step, monkeypatch):
         GuardedRun(KEEPS_ALL, agreeable=True, mode="ask", ask=ask)
     vocabulary = guarded.PieceVocabulary(*guarded.HISTORY, DRAFT)
     before = "Dear Ben, the keys are with"
-    assert servers[0].heard
-    for ids in servers[0].heard:
+    assert servers[0].left
+    for ids in map(guarded.sent_ids, servers[0].left):
         assert vocabulary.detokenize(ids).strip() in before
 
 
