@@ -53,6 +53,13 @@ def fill(store, folder, letters=LETTERS):
     return report
 
 
+def put_letters(store, letters, **options):
+    """Import a mailbox of these letters, which lies beside the store."""
+    path = store.path.parent / "some.mbox"
+    path.write_bytes(mailbox(letters))
+    return import_source(store, "mbox", path, **options)
+
+
 def ids(store, condition="1"):
     rows = store.db.execute(f"SELECT id FROM record WHERE {condition} ORDER BY id")
     return [record_id for (record_id,) in rows]

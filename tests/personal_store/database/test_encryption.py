@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from personal_store import Store, StoreError, copies, keys
-from personal_store.copies import back_up, backup_path, ciphered, decrypt, encrypt
+from personal_store.copies import backup_path, ciphered, decrypt, encrypt
 from personal_store.errors import StoreBusyError, StoreLockedError
 from personal_store.lifecycle.forgetting import _overwrite, delete, forget
 from personal_store.lifecycle.proof import prove
@@ -28,15 +28,6 @@ def forgetful(monkeypatch):
     monkeypatch.setattr(keys, "_known", {})
     monkeypatch.setattr(keys, "in_keyring", lambda _: "")
     monkeypatch.delenv(keys.VARIABLE, raising=False)
-
-
-@pytest.fixture
-def path(tmp_path):
-    path = tmp_path / "store.db"
-    with Store.open(path) as store:
-        fill(store, tmp_path)
-        back_up(store.db, path)
-    return path
 
 
 def rows(path):

@@ -31,15 +31,6 @@ from tests.personal_store.stores import BALLOON, SECRET, fill, ids
 SAMPLE = Path(__file__).parents[3] / "edge_app" / "sample"
 
 
-@pytest.fixture
-def path(tmp_path):
-    path = tmp_path / "store.db"
-    with Store.open(path) as store:
-        fill(store, tmp_path)
-        back_up(store.db, path)
-    return path
-
-
 def notes(path, texts):
     """A store of these texts, numbered from 1."""
     lines = path.with_suffix(".jsonl")

@@ -1,6 +1,6 @@
 """Who is "me": with evidence, suggested, confirmed, changed without a second import."""
 
-from personal_store import Author, Store, import_source
+from personal_store import Author, Store
 from personal_store.lifecycle.identities import (
     Identity,
     identities,
@@ -8,8 +8,8 @@ from personal_store.lifecycle.identities import (
     suggestions,
 )
 from personal_store.lifecycle.writing import body_of
-from tests.mailboxes import ME, mailbox, message
-from tests.personal_store.stores import found, ids
+from tests.mailboxes import ME, message
+from tests.personal_store.stores import found, ids, put_letters
 
 WORK = "sam@work.example"
 
@@ -53,9 +53,7 @@ def test_evidence_is_kept(store, tmp_path):
             )
             for n in range(3)
         ]
-        path = tmp_path / "sent.mbox"
-        path.write_bytes(mailbox(sent))
-        import_source(other, "mbox", path)
+        put_letters(other, sent)
         (one,) = identities(other.db)
         assert (one.confirmed, one.why) == (False, "it sent the sent mail")
         other.add_identities([ME])
@@ -75,18 +73,13 @@ def test_what_sent_labelled_mail_is_suggested(store):
     assert store.add_identities([WORK]) == 1
 
 
-def test_lists_and_receivers_are_not_suggested(store, tmp_path):
+def test_lists_and_receivers_are_not_suggested(store):
     """An address that only receives is a group, however often it does."""
-    path = tmp_path / "list.mbox"
-    path.write_bytes(
-        mailbox(
-            [
-                message(f"Dear all, this is number {n}.", number=50 + n, to="all@x.org")
-                for n in range(30)
-            ]
-        )
-    )
-    import_source(store, "mbox", path)
+    letters = [
+        message(f"Dear all, this is number {n}.", number=50 + n, to="all@x.org")
+        for n in range(30)
+    ]
+    put_letters(store, letters)
     assert [one.address for one in suggestions(store.db)] == [WORK]
 
 
@@ -97,8 +90,6 @@ def test_who_is_at_one_end_of_most_mail_is_suggested(tmp_path):
         for n in range(6)
     ]  # fmt: skip
     letters.append(message("I like it a lot.", number=9, sender="sam@home.example"))
-    path = tmp_path / "letters.mbox"
-    path.write_bytes(mailbox(letters))
-    with Store.open(tmp_path / "store.db") as store:
-        import_source(store, "mbox", path, me=["sam@elsewhere.example"])
+    with Store.open(tmp_path / "another.db") as store:
+        put_letters(store, letters, me=["sam@elsewhere.example"])
         assert [one.address for one in suggestions(store.db)] == ["sam@home.example"]

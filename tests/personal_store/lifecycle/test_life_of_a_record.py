@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from personal_store import Store, import_source
+from personal_store import Store
 from personal_store.copies import back_up, backup_path
 from personal_store.lifecycle.forgetting import (
     empty_if_due,
@@ -19,8 +19,8 @@ from personal_store.lifecycle.forgetting import (
 from personal_store.lifecycle.overview import Which, outlines
 from personal_store.lifecycle.tombstones import count
 from personal_store.search.tables import check
-from tests.mailboxes import ME, mailbox, message
-from tests.personal_store.stores import BALLOON, SECRET, fill, found, ids
+from tests.mailboxes import ME, message
+from tests.personal_store.stores import BALLOON, SECRET, fill, found, ids, put_letters
 
 
 def test_the_store_counts_its_texts(store):
@@ -87,9 +87,7 @@ def test_a_forgotten_text_stays_away(store, tmp_path):
     """By its key, and by its words from another source under another key."""
     forget(store.db, store.path, ids(store, BALLOON))
     again = fill(store, tmp_path)
-    copy = tmp_path / "copy.mbox"
-    copy.write_bytes(mailbox([message(SECRET, number=77, subject="Fwd")]))
-    other = import_source(store, "mbox", copy)
+    other = put_letters(store, [message(SECRET, number=77, subject="Fwd")])
 
     assert again.reasons["forgotten before"] == 1
     assert other.reasons["forgotten before"] == 1
@@ -98,17 +96,13 @@ def test_a_forgotten_text_stays_away(store, tmp_path):
     assert check(store.db) == []
 
 
-def test_a_short_text_is_kept_away_by_its_key_alone(store, tmp_path):
+def test_a_short_text_is_kept_away_by_its_key_alone(store):
     """Another letter may say the same few words."""
-    path = tmp_path / "short.mbox"
-    path.write_bytes(mailbox([message("Thanks a lot, Anna!", number=20)]))
-    import_source(store, "mbox", path)
+    letters = [message("Thanks a lot, Anna!", number=n) for n in (20, 21)]
+    put_letters(store, letters[:1])
     forget(store.db, store.path, ids(store, "body = 'Thanks a lot, Anna!'"))
-    path.write_bytes(
-        mailbox([message("Thanks a lot, Anna!", number=n) for n in (20, 21)])
-    )
 
-    assert import_source(store, "mbox", path).added == 1
+    assert put_letters(store, letters).added == 1
 
 
 def test_a_tombstone_reveals_nothing(store):

@@ -1,11 +1,9 @@
 """Received mail waits packed until its text is wanted, is indexed when it is first
 searched for, and kept in step."""
 
-from random import Random
-
 import pytest
 
-from personal_store import Store, import_source
+from personal_store import Store
 from personal_store.cleaning.cleaning import VERSION, clean_raw
 from personal_store.lifecycle import cleaning, writing
 from personal_store.lifecycle.forgetting import (
@@ -20,8 +18,8 @@ from personal_store.reading.letters import pack, unpack
 from personal_store.records import UNREAD, RawText
 from personal_store.search.tables import check
 from personal_store.transfer import as_lines, merge
-from tests.mailboxes import ME, mailbox, message
-from tests.personal_store.stores import fill, found, ids
+from tests.mailboxes import ME, message
+from tests.personal_store.stores import fill, found, ids, put_letters
 
 ANNA = "Anna <anna@example.org>"
 SAID = "Shall we meet in the garden behind the old observatory on Friday at noon?"
@@ -92,9 +90,7 @@ def test_a_text_that_is_asked_for_is_cleaned(store):
 def test_steps_report_their_progress(store, monkeypatch, step, steps):
     """And go on where they stopped."""
     monkeypatch.setattr(cleaning, "_AT_ONCE", 2)
-    import_mails(
-        store, [came(n, f"Letter {n} about the meadow.") for n in range(20, 24)]
-    )
+    put_mails(store, [came(n, f"Letter {n} about the meadow.") for n in range(20, 24)])
     reported = []
     step(store.db, progress=lambda done, total: reported.append((done, total)))
     assert reported == steps
@@ -114,7 +110,7 @@ def test_a_new_address_makes_it_own(store):
 
 def test_what_says_nothing_of_its_own_stays_somebody_elses(store):
     """As an import would have left it out."""
-    import_mails(store, [came(30, QUOTE, sender="Sam <sam@work.example>")])
+    put_mails(store, [came(30, QUOTE, sender="Sam <sam@work.example>")])
     add_identities(store.db, ["sam@work.example"])
     add_identities(store.db, ["sam@work.example"])
     assert row(store, where="sender = 'sam@work.example'") == ("", VERSION, 0)
@@ -123,7 +119,7 @@ def test_what_says_nothing_of_its_own_stays_somebody_elses(store):
 
 def test_forgotten_words_stay_forgotten(store):
     """Where they were forgotten unread, and where they come again unread."""
-    import_mails(store, [came(40, SAID, subject="Again")])
+    put_mails(store, [came(40, SAID, subject="Again")])
     forget(store.db, store.path, ids(store, "title = 'Garden'"))
     assert row(store, where="title = 'Again'") is not None
     store.find("observatory", received_ones=True)
@@ -133,7 +129,7 @@ def test_forgotten_words_stay_forgotten(store):
 
 def test_words_select_what_waits(store):
     """Only of the texts that the other conditions leave."""
-    import_mails(store, [came(50, "An observatory of my own.", subject="Mine")])
+    put_mails(store, [came(50, "An observatory of my own.", subject="Mine")])
     which = Which(words="observatory", person="anna@example.org")
     assert which.find(store.db, state="title = 'Garden'") == ids(
         store, "title = 'Garden'"
@@ -170,10 +166,10 @@ def test_who_wants_no_raw_bodies_keeps_none(tmp_path):
         writing.keep_bodies(bare.db, False)
         fill(bare, tmp_path, [CAME])
         assert row(bare) == (SAID, VERSION, 0)
-        assert import_mails(bare, [mine]).added == 1
+        assert put_mails(bare, [mine]).added == 1
         assert bodies(bare) == 0
         bare.db.execute("UPDATE record SET body_sha = x'00', cleaning = 0")
-        assert import_mails(bare, [mine]).updated == 1
+        assert put_mails(bare, [mine]).updated == 1
         assert bodies(bare) == 0
 
 
@@ -194,7 +190,7 @@ def test_an_answer_is_compared_with_what_waited(store):
         subject="Re: Garden",
         headers="In-Reply-To: <7@example.com>",
     )
-    import_mails(store, [came(61, "Something else entirely."), answer])
+    put_mails(store, [came(61, "Something else entirely."), answer])
     text, _, author = row(store, where="title = 'Re: Garden'")
     assert (text, author) == ("Yes, gladly, I will bring the lantern.", 2)
     assert row(store) == (SAID, VERSION, 0)
@@ -216,7 +212,7 @@ def test_a_lost_body_does_not_stop_the_others(store):
         "DELETE FROM raw WHERE record_id = ?", ids(store, "title = 'Garden'")
     )
     store.db.commit()
-    import_mails(store, [came(70, "An observatory after all.")])
+    put_mails(store, [came(70, "An observatory after all.")])
     assert [hit.text for hit in store.find("observatory", received_ones=True)] == [
         "An observatory after all."
     ]
@@ -228,7 +224,7 @@ INDEXED = "SELECT count(*) FROM heard"
 def kettle(store, *numbers):
     """Import a letter by somebody else for each of these numbers."""
     said = "says the kettle is on, come over."
-    import_mails(
+    put_mails(
         store, [came(n, f"Number{n} {said}", subject=f"Tea {n}") for n in numbers]
     )
 
@@ -293,7 +289,5 @@ def came(number, body, *, subject="Came", sender=ANNA):
     return message(body, sender=sender, to=ME, subject=subject, number=number)
 
 
-def import_mails(store, mails):
-    path = store.path.parent / f"more-{Random(repr(mails)).random()}.mbox"
-    path.write_bytes(mailbox(mails))
-    return import_source(store, "mbox", path, me=[ME])
+def put_mails(store, mails):
+    return put_letters(store, mails, me=[ME])

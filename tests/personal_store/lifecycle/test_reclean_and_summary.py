@@ -3,7 +3,7 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from personal_store import Store, import_source
+from personal_store import Store
 from personal_store.copies import back_up
 from personal_store.lifecycle import cleaning, writing
 from personal_store.lifecycle.cleaning import Recleaned, compare_threads, reclean
@@ -11,8 +11,8 @@ from personal_store.lifecycle.forgetting import exclude, forget, put_into_trash,
 from personal_store.lifecycle.overview import summarise
 from personal_store.reading.letters import pack, unpack
 from personal_store.records import RawText
-from tests.mailboxes import ME, mailbox, message
-from tests.personal_store.stores import BALLOON, SECRET, fill, found, ids
+from tests.mailboxes import ME, message
+from tests.personal_store.stores import BALLOON, SECRET, fill, found, ids, put_letters
 
 
 def body(store, condition=BALLOON):
@@ -125,9 +125,7 @@ def test_an_import_cuts_what_the_messages_it_answers_hold(tmp_path):
     with Store.open(tmp_path / "store.db") as store:
         texts = []
         for batch in ([*sent, parents[0]], [message(number=30), parents[1]]):
-            path = tmp_path / "letters.mbox"
-            path.write_bytes(mailbox(batch))
-            import_source(store, "mbox", path, me=[ME])
+            put_letters(store, batch, me=[ME])
             texts.append([record.text for record in store.records()][:2])
         newest = store.db.execute("SELECT max(id) FROM record").fetchone()[0]
         assert compare_threads(store.db, newest) == 0

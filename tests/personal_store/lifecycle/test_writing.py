@@ -13,7 +13,7 @@ from personal_store.reading.letters import pack
 from personal_store.records import Document, ImportReport, RawText
 from personal_store.search.tables import check
 from tests.mailboxes import mailbox, message
-from tests.personal_store.stores import content
+from tests.personal_store.stores import content, put_letters
 
 ME = "sam@example.com"
 
@@ -137,42 +137,34 @@ LIST_FOOTER = (
 
 
 @pytest.mark.parametrize("footer", [LIST_FOOTER, GOOGLE_GROUPS])
-def test_a_sent_letter_and_the_copy_of_a_list_are_one_text(store, tmp_path, footer):
+def test_a_sent_letter_and_the_copy_of_a_list_are_one_text(store, footer):
     """One Message-ID and one text; what the list added is no part of it."""
     text = "The winch has a new rope.\n\nSam"
-    path = tmp_path / "letters.mbox"
     copy = message(text + footer, headers="List-Id: <boats.lists.example.org>")
     letters = [message(text, headers="X-Gmail-Labels: Sent"), copy]
 
     for order in (letters, letters[::-1]):
-        path.write_bytes(mailbox(order))
-        import_source(store, "mbox", path, again=True)
+        put_letters(store, order, again=True)
         assert [record.text for record in store.records()] == [text]
         assert [record.labels for record in store.records()] == [("Sent",)]
 
 
-def test_one_message_id_with_two_texts_is_two_letters(store, tmp_path):
-    path = tmp_path / "letters.mbox"
+def test_one_message_id_with_two_texts_is_two_letters(store):
     other = message(
         "The winch has no rope yet.", date="Tue, 12 Mar 2024 12:00:00 +0000"
     )
-    path.write_bytes(mailbox([message("The winch has a new rope."), other]))
 
-    assert import_source(store, "mbox", path).added == 2
+    assert put_letters(store, [message("The winch has a new rope."), other]).added == 2
 
 
-def test_copies_are_one_text_when_their_sender_turns_out_to_be_the_owner(
-    store, tmp_path
-):
+def test_copies_are_one_text_when_their_sender_turns_out_to_be_the_owner(store):
     work = "sam@work.example"
     text = "The winch has a new rope.\n\nSam"
-    path = tmp_path / "letters.mbox"
     letters = [message(text, sender=work), message(text + LIST_FOOTER, sender=work)]
-    path.write_bytes(mailbox(letters))
-    assert import_source(store, "mbox", path).received == 2
+    assert put_letters(store, letters).received == 2
 
     store.add_identities([work])
 
     assert [record.text for record in store.records()] == [text]
     assert not check(store.db)
-    assert import_source(store, "mbox", path, again=True).added == 0
+    assert put_letters(store, letters, again=True).added == 0

@@ -9,6 +9,7 @@ from personal_store.mail.mail import parse_headers
 from personal_store.reading.authorship import Correspondents
 from personal_store.reading.letters import is_automatic, is_bulk, sender_of
 from tests.mailboxes import ME, mailbox, message
+from tests.personal_store.stores import put_letters
 
 WORK = "sam@work.example"
 BEN = "ben@example.org"
@@ -105,11 +106,10 @@ def test_the_owner_is_known_before_anything_is_written(tmp_path):
         find_owner(mbox, [of_file(path)])
 
 
-def test_sent_mail_from_another_address_than_told_is_named(store, tmp_path):
-    path = tmp_path / "letters.mbox"
-    path.write_bytes(mailbox([sent(ME, number=1), sent(WORK, number=2)]))
+def test_sent_mail_from_another_address_than_told_is_named(store):
+    letters = [sent(ME, number=1), sent(WORK, number=2)]
 
-    report = import_source(store, "mbox", path, me=[f"Sam Lee <{ME}>"])
+    report = put_letters(store, letters, me=[f"Sam Lee <{ME}>"])
 
     assert store.identities() == [ME]
     assert any(f"me add {WORK}" in note for note in report.notes)
@@ -145,16 +145,14 @@ def test_the_sender_of_two_addresses_is_the_one_that_the_header_names():
     assert sender_of(parse_headers(message(headers=f"From: Sam <{ME}>"))) == ME
 
 
-def test_precedence_does_not_say_who_wrote(store, tmp_path):
-    path = tmp_path / "letters.mbox"
+def test_precedence_does_not_say_who_wrote(store):
     mine = [
         message("I wrote this by hand.", headers=f"Precedence: {value}", number=at)
         for at, value in enumerate(("bulk", "list", "junk", "first-class"))
     ]
     theirs = message("Buy this boat now.", sender=BEN, headers="Precedence: bulk")
-    path.write_bytes(mailbox([*mine, theirs]))
 
-    report = import_source(store, "mbox", path, me=[ME])
+    report = put_letters(store, [*mine, theirs], me=[ME])
 
     assert (report.added, report.received) == (4, 0)
     assert is_bulk(parse_headers(theirs))
