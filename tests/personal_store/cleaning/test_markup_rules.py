@@ -27,37 +27,36 @@ def test_marked_words_of_others_go(foreign):
     assert cleaned.trimmed
 
 
-def test_answers_between_indented_texts_stay():
-    """After one introduction all that is indented is quoted."""
-    html = (
-        '<div>3.5.2023, 10:12, "O" &lt;o@example.ru&gt;:</div><blockquote>One?'
-        "</blockquote><div>Yes.</div><blockquote>Two?</blockquote><div>No.</div>"
-    )
-
-    assert clean(html).text == "Yes.\nNo."
+MINE = (
+    "<div>My line:</div><blockquote style='margin:0 0 0 40px;border:none'>"
+    "the sea does not answer</blockquote>"
+)
 
 
-def test_answers_between_gmail_quotes_stay():
-    """Gmail wraps the whole conversation in one block, with the answers inside."""
-    html = (
-        '<div dir="ltr">Hi.<div class="gmail_quote"><div class="gmail_attr">On Mon, '
-        "Anna wrote:</div><blockquote class='gmail_quote'>Can you come?</blockquote>"
-        "<div>Yes, gladly.</div><blockquote class='gmail_quote'>And Bo?</blockquote>"
-        "<div>No, he is ill.</div></div></div>"
-    )
-
-    assert "".join(clean(html).text.split()) == "Hi.Yes,gladly.No,heisill."
-
-
-def test_an_own_indented_text_stays():
-    html = (
-        "<div>My line:</div><blockquote style='margin:0 0 0 40px;border:none'>"
-        "the sea does not answer</blockquote><div>I like it.</div>"
-    )
-
-    assert clean(html).text == "My line:\nthe sea does not answer\nI like it."
-    ends = html.removesuffix("<div>I like it.</div>")
-    assert clean(ends).text == "My line:\nthe sea does not answer"
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        # after one introduction all that is indented is quoted
+        ('<div>3.5.2023, 10:12, "O" &lt;o@example.ru&gt;:</div><blockquote>One?'
+         "</blockquote><div>Yes.</div><blockquote>Two?</blockquote><div>No.</div>",
+         "Yes.\nNo."),
+        # Gmail wraps the whole conversation in one block, with the answers inside
+        ('<div dir="ltr">Hi.<div class="gmail_quote"><div class="gmail_attr">On Mon, '
+         "Anna wrote:</div><blockquote class='gmail_quote'>Can you come?</blockquote>"
+         "<div>Yes, gladly.</div><blockquote class='gmail_quote'>And Bo?</blockquote>"
+         "<div>No, he is ill.</div></div></div>",
+         "Hi.\nYes, gladly.\nNo, he is ill."),
+        # an indented text of one's own
+        (MINE, "My line:\nthe sea does not answer"),
+        (f"{MINE}<div>I like it.</div>",
+         "My line:\nthe sea does not answer\nI like it."),
+        # a hidden element may mark a quote
+        (f'<p>Yes.</p><div id="appendonsend" style="display:none"></div>{QUOTE}',
+         "Yes."),
+    ],
+)  # fmt: skip
+def test_own_words_between_and_above_quotes_stay(html, text):
+    assert clean(html).text == text
 
 
 @pytest.mark.parametrize(
@@ -130,12 +129,6 @@ def test_what_a_reader_sees_stays(shown):
     page = f"<p>Seen one.</p>{shown}<p>Seen two.</p>"
 
     assert own_text(page).split() == ["Seen", "one.", "y", "Seen", "two."]
-
-
-def test_hidden_elements_still_mark_quotes():
-    page = f'<p>Yes.</p><div id="appendonsend" style="display:none"></div>{QUOTE}'
-
-    assert clean(page).text == "Yes."
 
 
 @pytest.mark.parametrize(

@@ -45,20 +45,16 @@ def test_escapes_are_undone_wherever_they_stand():
     assert first == content
 
 
-def test_prose_that_starts_with_from_does_not_split():
-    """Mail programs that forget to escape do exist."""
-    body = "Hello.\n\nFrom Monday 12:30 to 2024 we are away.\n\nFrom me with love"
-    data = ENVELOPE + message(body) + b"\n" + ENVELOPE + message(number=2)
-
-    assert len(contents(data)) == 2
+AWAY = "Hello.\n\nFrom Monday 12:30 to 2024 we are away.\n\nFrom me with love"
 
 
-def test_missing_blank_lines_do_not_join_messages():
-    """Some exports leave out the blank line before 'From '."""
-    data = ENVELOPE + message() + ENVELOPE + message(number=2)
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+@pytest.mark.parametrize("first", [message(AWAY) + b"\n", message()])
+def test_programs_forget_to_escape_and_leave_blank_lines_out(first, end):
+    """Prose that starts with 'From ' splits nothing, a missing line joins nothing."""
+    data = ENVELOPE + first + ENVELOPE + message(number=2)
 
-    assert len(contents(data)) == 2
-    assert len(contents(data.replace(b"\n", b"\r\n"))) == 2
+    assert len(contents(data.replace(b"\n", end))) == 2
 
 
 def test_what_python_writes_is_read(tmp_path):
