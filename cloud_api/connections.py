@@ -414,6 +414,9 @@ class FirstByte(asyncio.Protocol):
     are shaken; then `HttpConnection` takes its place. Made by uvicorn for each
     connection: see `first_byte`."""
 
+    _peer: Peer
+    _transport: asyncio.Transport
+
     def __init__(
         self,
         config: Config,
@@ -431,8 +434,6 @@ class FirstByte(asyncio.Protocol):
         self._loop = _loop or asyncio.get_running_loop()
         self._waiting: set[Any] = server_state.connections
         self._table: ConnectionTable = app_state[CONNECTIONS]
-        self._peer = Peer("", lambda _: None)
-        self._transport: asyncio.Transport | None = None
 
     def connection_made(  # type: ignore[override]  # asyncio says: any transport
         self, transport: asyncio.Transport
@@ -452,7 +453,6 @@ class FirstByte(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Hand the connection over to TLS or to HTTP."""
         transport = self._transport
-        assert transport is not None
         if transport.is_closing():
             return
         if data[0] == _HANDSHAKE:
@@ -476,8 +476,7 @@ class FirstByte(asyncio.Protocol):
 
     def shutdown(self) -> None:
         """Hang up, as the server ends; uvicorn calls this."""
-        if self._transport is not None:
-            self._transport.abort()
+        self._transport.abort()
 
 
 class _Handshake(SSLProtocol):
