@@ -522,7 +522,6 @@ class Service:
     ) -> None:
         self.settings = settings
         self.counts = RoundCounts()
-        """The blocks that were answered."""
         self.running: dict[RoundKey, asyncio.Task[Answer]] = {}
         """The answers that are being made."""
         self.stopping = asyncio.Event()
@@ -533,7 +532,6 @@ class Service:
         """Called with the id of each session whose streams have to end, and why."""
         limits = settings.user
         self.sessions = Sessions(settings.known_sessions, settings.idle_seconds, limits)
-        """The texts."""
         self._openings = Openings(limits.openings, limits.openings_per_second)
         self._engine = engine
         self._clock = clock
@@ -584,20 +582,20 @@ class Service:
         return self._opened(session_id, session)
 
     def close(self, session_id: str, caller: Caller) -> None:
-        """End a text and forget it; raises SessionLostError if there is none."""
+        """End a text and forget it; raises SessionLostError if it is unknown."""
         self.sessions.find(session_id, self._clock(), caller)
         self._forget([session_id])
 
     def end_device(self, device: str) -> None:
         """Forget all texts of a device that may ask nothing more, and end its streams:
         at once, as their sessions are lost."""
-        owners = {i: one.owner.device for i, one in self.sessions.items()}
-        self._forget([i for i, owner in owners.items() if owner == device])
+        texts = self.sessions.items()
+        self._forget([i for i, one in texts if one.owner.device == device])
         for call in self.device_ends:
             call(device)
 
     def frames(self, session_id: str, caller: Caller) -> FrameFormat:
-        """The frames of a session; raises SessionLostError if there is none."""
+        """The frames of a session; raises SessionLostError if it is unknown."""
         return self.sessions.find(session_id, self._clock(), caller).frames
 
     def expire(self) -> None:
@@ -608,7 +606,7 @@ class Service:
         self, seconds: float, streams: Collection[asyncio.Task[Any]]
     ) -> None:
         """Take no more blocks; wait for those that are being verified, and until every
-        one of `streams` has told its device. What takes longer is broken off."""
+        one of `streams` has said so to its device. What takes longer is broken off."""
         self.stopping.set()
         busy = {*self.running.values(), *streams}
         if not busy:

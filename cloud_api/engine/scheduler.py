@@ -185,7 +185,7 @@ class Text:
         return self.need - min(cache.start(round_) for cache in caches)
 
     def is_stale(self, round_: Round) -> bool:
-        """Whether a block follows what is no part of the text."""
+        """Whether a block follows one that was refused, or that failed."""
         failed = self.failed
         return round_.key[:2] < self.epoch or (
             failed is not None

@@ -76,7 +76,7 @@ class StockClient:
         self, url: str, role: str, key: str = "", seconds: float = SECONDS
     ) -> None:
         """Prepare for the server at `url`, which runs the model of this role; nothing
-        is sent yet. Raises InvalidSettingsError for an address or a key that is none.
+        is sent yet. Raises InvalidSettingsError if the address or the key is invalid.
         """
         self.url = checked_url(url)
         self.role = role

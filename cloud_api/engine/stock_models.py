@@ -60,8 +60,8 @@ def connect_models(options: ModelOptions, generalist: StockAddress) -> Models:
     if large.candidates < MethodSettings().candidates:
         sys.stderr.write(
             f"the generalist's server gives {large.candidates} candidates per token, "
-            f"and devices ask for {MethodSettings().candidates} unless they are told "
-            "otherwise: start vLLM with --max-logprobs 128\n"
+            f"and devices ask for {MethodSettings().candidates} by default: start vLLM "
+            "with --max-logprobs 128\n"
         )
     length = large.context_length
     length = min(options.context_length or length, length)
@@ -99,8 +99,8 @@ def _connect(
         model = StockEngine(client, address.model, names, slots)
         if not check_names(names, client, model.name):
             sys.stderr.write(
-                f"the {role}'s server does not tell its tokens: whether they are those "
-                "that were given could not be checked\n"
+                f"the {role}'s server does not list its tokens, so they could not be "
+                "compared with those that were given\n"
             )
     except CloudBusyError as error:
         client.close()
@@ -143,7 +143,7 @@ def check_role(role: VerifierRole, *, base_by_id: bool) -> None:
     tempered = terms.temperature not in (0.0, 1.0)
     if role.adds_draft and tempered and role.uses_base and base_by_id:
         raise InvalidSettingsError(
-            "this server's base runs on a stock server, which tells single tokens at "
+            "this server's base runs on a stock server, which gives single tokens at "
             f"temperature 1: {role.method.name} works with temperature 0 or 1, with "
             "--base edge, or use lossless"
         )
@@ -155,7 +155,7 @@ def check_role(role: VerifierRole, *, base_by_id: bool) -> None:
         )
     if role.uses_base and base_by_id and terms.candidates > BY_ID:
         raise InvalidSettingsError(
-            f"this server's base tells at most {BY_ID} tokens at once; ask for no more "
+            f"this server's base gives at most {BY_ID} tokens at once; ask for no more "
             "candidates"
         )
 

@@ -48,6 +48,8 @@ class FakeVllm:
         """Called with the handler and the path; a true answer: it has replied."""
         self.damaged = 0
         """So many answers hold rows that calls by id have spoilt."""
+        self.processed = False
+        """Whether it runs with --logprobs-mode processed_logprobs."""
         self.words = None
         """What /tokenize says instead of the truth."""
         self.port = port
@@ -154,6 +156,8 @@ class FakeVllm:
             row = logits_after(self.salt, prompt)
             row = np.append(row, np.full(self.padding, 0.5, np.float32))
             logprobs = log_softmax(row)
+            if self.processed and forced:
+                logprobs[forced[0]] = 0.0
             sampled = forced[0] if forced else (7 * index + len(prompt)) % VOCABULARY
             wanted = body.get("logprob_token_ids")
             if wanted is None:

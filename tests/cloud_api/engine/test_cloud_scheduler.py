@@ -285,7 +285,7 @@ def test_a_server_that_is_away_is_nobodys_fault():
 
 
 def refusing(kept, **key):
-    """A verdict on a block of one drafted token, of which so many are kept."""
+    """A verdict on a block of one drafted token, of which `kept` stay."""
     verdict = Verdict(key.get("epoch", 0), key["round_"], kept, ())
     return {**key, "whole": 1, "verify": lambda *_: verdict}
 

@@ -107,7 +107,7 @@ def test_a_model_does_not_rest_while_somebody_needs_it():
 
 
 def test_another_model_in_the_place_of_the_first_is_refused():
-    """Whoever asks is told so, and the server goes on to ask for the first."""
+    """Who asks reads so, and the server goes on to ask for the first."""
     world = World(vocabularies=[VOCABULARY_ID, "w"])
     scheduler = Scheduler(Models(world.model))
     scheduler.rest()

@@ -128,7 +128,7 @@ def test_answers_kept_for_retries_are_bounded_in_bytes():
 @given(st.lists(st.tuples(st.floats(0, 3), st.booleans()), max_size=60))
 def test_whoever_comes_back_in_time_may_begin_a_text(arrivals):
     """Whatever other devices of the user do; and in the long run no user begins more
-    texts than so many per second."""
+    texts than N per second."""
     openings, now, admitted = Openings(burst=3, per_second=2.0), 0.0, 0
     devices = caller("ana", "kept"), caller("ana", "other")
     promised = []
