@@ -6,7 +6,7 @@ tokens that are kept, a token takes at least
 
     t_draft + (1 - a) * (t_verify + round trip)
 
-(a single chain): every token is drafted, and only a refusal is waited for. What a block
+(`single_chain`): every token is drafted, and only a refusal is waited for. What a block
 adds is that its refused token waits until the block is full, that the verifier reads
 one block after the other, and that a token whose drafting has begun when the answer
 comes is drafted to its end. `seconds_a_token` adds this up; `plan` takes what
@@ -21,6 +21,7 @@ bonus; of drafting on while a block is out: PipeInfer (arXiv 2407.11798), PEARL 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -41,6 +42,14 @@ _AT_ONCE = 1e-6  # share of a token's time by which an answer may be late
 _FAR_TOO_SLOW = 1.5
 _TRIED = 6  # blocks drafted ahead before their cost is known; of turns, one will do
 _LEAST_CHANCE = 0.05  # that the draft is kept, for drafting to go on
+_WORTH_ITS_TIME = 1.25
+"""In turns a token is drafted if it is worth this many times its time: those that seem
+just worth it are the ones of which too much is believed, and what is drafted in vain is
+sent, and read by a server that others wait for."""
+_FIRST_CHANCE = 0.5  # A block ends at this chance while nothing is measured yet
+_CONFIDENCES = (0.1, 0.4, 0.8, 0.95, 0.99)  # bounds of the bins of probability
+_BELIEVED = (0.45, 0.5, 0.7, 0.85, 0.92, 0.97)  # shares kept per bin at first
+_BELIEF = 4.0  # drafted tokens that it takes to outweigh what was believed
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +74,12 @@ class Plan:
     first: int  # of the first block after a refusal, which finds the verifier idle
     later: int  # of those behind it
     window: int
+
+
+def single_chain(costs: Costs, acceptance: float) -> float:
+    """The least seconds a token that any order of drafting and verifying takes."""
+    waited = costs.block(1) + costs.round_trip
+    return costs.draft + (1.0 - acceptance) * waited
 
 
 def seconds_a_token(costs: Costs, acceptance: float, plan: Plan) -> float:
@@ -169,6 +184,25 @@ class _Measured:
         return median(self.draft_times) if self.draft_times else 0.0
 
 
+class _Confidence:
+    """How often tokens are kept, by how likely the specialist held them."""
+
+    def __init__(self) -> None:
+        self._kept = [share * _BELIEF for share in _BELIEVED]
+        self._tried = [_BELIEF] * len(_BELIEVED)
+
+    def learn(self, confidence: float, *, kept: bool) -> None:
+        """Take in what became of a drafted token."""
+        place = bisect_left(_CONFIDENCES, confidence)
+        self._kept[place] += kept
+        self._tried[place] += 1.0
+
+    def chance(self, confidence: float) -> float:
+        """That a token of which the specialist thought so is kept."""
+        place = bisect_left(_CONFIDENCES, confidence)
+        return self._kept[place] / self._tried[place]
+
+
 class DraftLengths:
     """Chooses how long drafts are, from what one text's rounds have taken so far.
 
@@ -177,14 +211,24 @@ class DraftLengths:
     share their cores, each is slower while the other works.
     """
 
-    def __init__(self, length: DraftLength, window: Window, limit: int) -> None:
-        """`limit` is the longest draft; what is set stays."""
+    def __init__(
+        self,
+        length: DraftLength,
+        window: Window,
+        limit: int,
+        *,
+        by_confidence: bool = False,
+    ) -> None:
+        """`limit` is the longest draft; what is set stays. Ends by confidence show the
+        server where the specialist was sure; else all tokens count alike."""
+        self._confidence = _Confidence() if by_confidence else None
         self._length = limit if length == "auto" else min(length, limit)
         self._fitted = length == "auto"
         self._window = window
         self._kept, self._tried = 6.0, 8.0  # what is believed before anything is seen
         self._turns, self._ahead = _Measured(), _Measured()
         self._verdicts = 0
+        self._least = _FIRST_CHANCE  # in turns, the chance at which a block ends
         self._adopt(self._choose())
 
     def _adopt(self, plan: Plan) -> None:
@@ -201,23 +245,41 @@ class DraftLengths:
         """What the parts of a round have taken, in the way that is gone now."""
         return (self._ahead if self.window > 1 else self._turns).costs()
 
-    def next(self, out: int) -> int:
-        """The length of the next block behind `out` others."""
-        return self._plan.later if out else self._plan.first
+    def next(self, out: int, drafted: Sequence[float] = ()) -> int:
+        """The length of the next block behind `out` others, `drafted` being begun."""
+        planned = self._plan.later if out else self._plan.first
+        if self._confidence is None or not self._fitted:
+            return planned
+        least, chance = self._least, 1.0
+        if self.window > 1:
+            least = self.acceptance**planned
+        for length, confidence in enumerate(drafted[: self._length], 1):
+            chance *= self._confidence.chance(confidence)
+            if chance <= least:
+                return length
+        return self._length
 
-    def begins_a_block(self, drafted: int) -> bool:
-        """Whether to begin another block behind so many tokens without a verdict."""
-        return self.window > 1 and self.acceptance**drafted >= _LEAST_CHANCE
+    def begins_a_block(self, drafted: Sequence[float]) -> bool:
+        """Whether to begin another block behind tokens that wait for verdicts."""
+        return self.window > 1 and self.chance(drafted) >= _LEAST_CHANCE
 
-    def worth_a_token(self, drafted: int, oldest: int, seconds: float) -> bool:
+    def worth_a_token(
+        self, drafted: Sequence[float], oldest: int, seconds: float
+    ) -> bool:
         """Whether to draft one more token behind `drafted`, of which the first `oldest`
         expect their verdict in `seconds`; an overdue one is not waited for."""
         draft = self._ahead.draft
         if not self._ahead.blocks or seconds < -draft:
             return True
         late = max(draft - max(seconds, 0.0), 0.0)
-        stays = self.acceptance ** min(oldest, drafted)
-        return self.acceptance**drafted * draft >= (1.0 - stays) * late
+        stays = self.chance(drafted[:oldest])
+        return self.chance(drafted) * draft >= (1.0 - stays) * late
+
+    def chance(self, drafted: Sequence[float]) -> float:
+        """Probability that all tokens of these confidences are kept."""
+        if self._confidence is None:
+            return self.acceptance ** len(drafted)
+        return math.prod(map(self._confidence.chance, drafted))
 
     def drafted(self, seconds: Sequence[float], out: int) -> None:
         """Take in what it took to draft each of some tokens, with `out` blocks out."""
@@ -229,8 +291,18 @@ class DraftLengths:
         # Connecting again would count for many blocks.
         way.handling += 0.1 * (min(seconds, _LONGEST_HANDLING) - way.handling)
 
-    def verified(self, length: int, kept: int, models: float, waited: float) -> None:
+    def verified(
+        self,
+        length: int,
+        kept: int,
+        models: float,
+        waited: float,
+        drafted: Sequence[float] = (),
+    ) -> None:
         """Take in a verdict: seconds of the models, and seconds waited in all."""
+        if self._confidence is not None:
+            for place, confidence in enumerate(drafted[: kept + 1]):
+                self._confidence.learn(confidence, kept=place < kept)
         self._kept = 0.98 * self._kept + kept
         self._tried = 0.98 * self._tried + min(kept + 1, length)
         self._verdicts += 1
@@ -244,6 +316,14 @@ class DraftLengths:
         )
         if new or not self._verdicts % _PLANNED_EVERY:
             self._adopt(self._choose())
+        if self.window == 1 and self._plan.first and self._turns.blocks:
+            # One more token gives one with the chance that all before it are kept, and
+            # takes its own time alone: it is worth it while that is the better pace.
+            costs = self._turns.costs()
+            pace = seconds_a_token(costs, self.acceptance, self._plan)
+            if pace > 0.0:
+                share = (costs.draft + costs.verify_token) / pace
+                self._least = min(1.0, _WORTH_ITS_TIME * share)
 
     def _choose(self) -> Plan:
         """What takes the least time a token, by what was measured."""

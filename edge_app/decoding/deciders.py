@@ -62,6 +62,8 @@ class DraftedToken:
 class Draws:
     """Draws tokens; `before` is all text before the place, drafted tokens too."""
 
+    binds = False  # whether a limit may change what is drawn from
+
     shares_noise = False  # whether draft and target are drawn with one noise
 
     def __init__(self, draw: Draw) -> None:
@@ -119,6 +121,7 @@ class Drafter:
         self.draws = draws
         self.token_ids: list[int] = []  # all that is drafted after the text
         self.logits: list[Floats] = []  # logits (V,) that each was drawn from
+        self.confidences: list[float] = []  # probability of each, at temperature 1
 
     def next(self, text_ids: Sequence[int], attempt: int = 0, epoch: int = 0) -> int:
         """Draft one more token after the text and the draft, with the attempt's noise.
@@ -130,6 +133,9 @@ class Drafter:
         token = self.draws.draft(row, before, attempt, epoch)
         self.token_ids.append(token)
         self.logits.append(row)
+        most = row.max()
+        others = float(np.exp(row - most).sum())
+        self.confidences.append(exp(float(row[token] - most)) / others)
         self._after = None
         return token
 
@@ -217,7 +223,7 @@ class Drafter:
     def cut(self, length: int) -> None:
         """Forget all that is drafted but the first `length` tokens."""
         if length < len(self.token_ids):
-            del self.token_ids[length:], self.logits[length:]
+            del self.token_ids[length:], self.logits[length:], self.confidences[length:]
             self._after = None
 
     def settle(self, kept: int, *, replaced: bool) -> None:
@@ -225,7 +231,7 @@ class Drafter:
         if replaced:
             self.cut(kept)
             self._after = None
-        del self.token_ids[:kept], self.logits[:kept]
+        del self.token_ids[:kept], self.logits[:kept], self.confidences[:kept]
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,6 +107,8 @@ class DecodeLoop:
             role.draft_limit if fixed else length,
             1 if fixed else settings.window,
             role.draft_limit,
+            # A limit counts what drawn tokens tell, not what the ends of blocks do.
+            by_confidence=not draws.binds,
         )
         self._out: deque[_Sent] = deque()
         self._times: list[float] = []  # of the tokens drafted for the next block
@@ -202,8 +204,9 @@ class DecodeLoop:
         """Report a verdict, and fit the length of drafts to it."""
         waited = now - block.sent
         self._emitter.verified(block.length, kept, waited, bound)
+        confidences = self._drafter.confidences[: block.length]
         models = min(verdict.seconds, waited)
-        self._lengths.verified(block.length, kept, models, waited)
+        self._lengths.verified(block.length, kept, models, waited, confidences)
 
     def _draft_block(self) -> bool:
         """Draft until a block can be sent or held. False: the window is full, the text
@@ -226,7 +229,8 @@ class DecodeLoop:
             )
             wanted = self._length_alone
             if not alone:
-                wanted = min(most, lengths.next(len(self._out)))
+                behind = drafter.confidences[taken:]
+                wanted = min(most, lengths.next(len(self._out), behind))
             if pending >= wanted or done:
                 if len(self._out) >= window or threshold is None:
                     return False
@@ -241,7 +245,7 @@ class DecodeLoop:
                         self._send(taken, clear, threshold)
                     return True
             if self._out and not (
-                (pending or lengths.begins_a_block(len(drafted)))
+                (pending or lengths.begins_a_block(drafter.confidences))
                 and not self._session.ready()
                 and self._has_time()
             ):
@@ -263,9 +267,9 @@ class DecodeLoop:
 
     def _has_time(self) -> bool:
         """Whether to draft one more token before the verdict on the oldest block."""
-        oldest, drafted = self._out[0], len(self._drafter.token_ids)
+        oldest, confidences = self._out[0], self._drafter.confidences
         left = oldest.expected - time.perf_counter()
-        return self._lengths.worth_a_token(drafted, oldest.length, left)
+        return self._lengths.worth_a_token(confidences, oldest.length, left)
 
     def _send(self, taken: int, length: int, threshold: float) -> None:
         """Submit `length` drafted tokens behind those that are out or held."""

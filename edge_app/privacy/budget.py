@@ -230,6 +230,7 @@ class Account(Draws):
         self._base = base
         self._emit = emit
         self._limits = limits or PrivacyLimits()
+        self.binds = self._limits.binds
         self._judges = judges
         self._never = never
         self._today = today

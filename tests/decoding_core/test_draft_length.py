@@ -5,7 +5,7 @@ from collections import deque
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoding_core.draft_length import (
@@ -170,24 +170,36 @@ def test_acceptance_is_learnt_from_rounds(share):
     assert seconds <= 1.05 * seconds_a_token(GPU, lengths.acceptance, best)
 
 
-@pytest.mark.parametrize("slower", [1.0, 4.0])
-def test_a_text_begins_in_turns_and_drafts_ahead_where_that_is_faster(slower):
-    """Who shares cores goes back to turns: each is slower while the other works."""
-    lengths = DraftLengths("auto", "auto", LONGEST)
-    assert lengths.window == 1
-    for number in range(60):
-        ahead, length = lengths.window > 1, lengths.next(number % 2)
-        times = slower if ahead else 1.0
-        lengths.drafted([times * GPU.draft] * length, ahead)
+def slowed(lengths, factor, count=60):
+    """Tell `lengths` of rounds that take so many times as long while both work."""
+    for number in range(count):
+        ahead = lengths.window > 1
+        times = factor if ahead else 1.0
+        for place in range(lengths.next(number % 2)):
+            lengths.drafted([times * GPU.draft], ahead and bool(place or number))
+        length = lengths.next(number % 2)
         models = times * GPU.block(length)
         lengths.verified(length, length - 1, models, models + GPU.round_trip)
-    assert (lengths.window > 1) == (slower == 1.0)
+
+
+def test_a_text_begins_in_turns_and_drafts_ahead_where_that_is_faster():
+    lengths = DraftLengths("auto", "auto", LONGEST)
+    assert lengths.window == 1
+    slowed(lengths, 1.0)
+    assert lengths.window > 1
+
+
+def test_who_shares_cores_goes_back_to_turns():
+    """Where each is four times as slow while the other works."""
+    lengths = DraftLengths("auto", "auto", LONGEST)
+    slowed(lengths, 4.0)
+    assert lengths.window == 1
 
 
 def test_a_verdict_that_is_overdue_is_not_waited_for():
     """Only one that is about to come is: a token takes 7 ms."""
     lengths = DraftLengths("auto", 2, LONGEST)
-    drafted = 8
+    drafted = [0.9] * 8
     assert lengths.worth_a_token(drafted, 3, 0.0)  # nothing is known yet
     rounds(lengths, GPU, lambda length, number: length // 2)
     assert lengths.worth_a_token(drafted, 3, 2 * GPU.draft)
@@ -206,6 +218,52 @@ def test_what_is_set_stays(length, window):
             assert lengths.window == window
 
 
+def test_a_block_ends_where_the_specialist_was_not_sure():
+    """Not after so many tokens, unless they are all alike."""
+    lengths = DraftLengths("auto", 1, LONGEST, by_confidence=True)
+    rounds(lengths, GPU, lambda size, number: size * (number % 3 > 0))
+    sure, unsure = 0.999, 0.2
+    few, many = lengths.next(0, [unsure] * 40), lengths.next(0, [sure] * 40)
+    assert 1 <= few < many <= LONGEST
+    assert few < lengths.next(0, [unsure, *[sure] * 40]) < many
+    assert lengths.next(0, [sure, *[unsure] * few, *[sure] * 9]) == few + 1
+    assert lengths.chance([sure, unsure]) < lengths.chance([sure, sure])
+
+
+def test_what_becomes_of_drafted_tokens_is_learnt():
+    """Where whatever the specialist is sure of is refused, its word counts for less."""
+    lengths = DraftLengths("auto", 1, LONGEST, by_confidence=True)
+    for _ in range(40):
+        lengths.drafted([0.01], 0)
+        lengths.verified(1, 0, 0.01, 0.02, [0.999])
+        lengths.verified(1, 1, 0.01, 0.02, [0.2])
+    assert lengths.chance([0.999]) < 0.15 < 0.9 < lengths.chance([0.2])
+    assert lengths.next(0, [0.999]) == 1
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(st.floats(1e-6, 1.0), max_size=30),
+    st.sampled_from(["auto", 5]),
+    st.sampled_from(["auto", 1, 3]),
+    st.integers(0, 3),
+)
+def test_a_block_never_shrinks_while_it_is_drafted(thought, length, window, out):
+    """What was found long enough is so with whatever is drafted behind it, and else
+    there is room for one more; what is set stays, and so does all by no confidence."""
+    lengths = DraftLengths(length, window, LONGEST, by_confidence=True)
+    rounds(lengths, GPU, lambda size, number: size * (number % 3 > 0), 10)
+    whole = lengths.next(out, thought)
+    for count in range(len(thought)):
+        some = lengths.next(out, thought[:count])
+        assert some == whole if whole <= count else some > count or some == LONGEST
+    blind = DraftLengths(length, window, LONGEST)
+    rounds(blind, GPU, lambda size, number: size * (number % 3 > 0), 10)
+    assert blind.next(out, thought) == blind.next(out)
+    if length != "auto":
+        assert whole == length
+
+
 @pytest.mark.parametrize(("limit", "expected"), [(0, 0), (1, 1)])
 def test_a_limit_of_nothing_or_one_is_kept(limit, expected):
     """Methods that draw each token from candidates draft none, in turns."""
@@ -219,9 +277,9 @@ def test_a_limit_of_nothing_or_one_is_kept(limit, expected):
 
 def test_drafting_ahead_ends_where_it_is_hardly_ever_kept():
     lengths = DraftLengths("auto", 4, LONGEST)
-    assert lengths.begins_a_block(0)
+    assert lengths.begins_a_block([])
     rounds(lengths, GPU, lambda length, number: 0)
-    assert lengths.begins_a_block(0)
-    assert not lengths.begins_a_block(2)
+    assert lengths.begins_a_block([])
+    assert not lengths.begins_a_block([0.9, 0.9])
     rounds(lengths, GPU, lambda length, number: length, 400)
-    assert lengths.begins_a_block(3 * LONGEST)
+    assert lengths.begins_a_block([0.9] * 3 * LONGEST)
