@@ -389,10 +389,10 @@ class SpecSteerApp(App[None]):
 DRAWERS = {
     "compare": ("compare:CompareDrawer", "page.put"),
     "drafts": ("lists:DraftsDrawer", "go_on_with"),
-    "help": ("help:HelpDrawer",),
+    "help": ("tables:HelpDrawer",),
     "import": ("import_letters:ImportDrawer",),
     "keys": ("settings:KeysDrawer", "preferences", "use_keys"),
-    "numbers": ("numbers:NumbersDrawer",),
+    "numbers": ("tables:NumbersDrawer",),
     "reply": ("lists:ReplyDrawer", "page.answer"),
     "sent": ("sent:SentDrawer", "page.save_folder"),
     "settings": ("settings:SettingsDrawer", "preferences", "use_settings"),

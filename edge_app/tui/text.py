@@ -102,3 +102,8 @@ def count_words(runs: Iterable[Run]) -> dict[State, int]:
         counted_as: State = "kept" if look == "held" else look
         counts[counted_as] = counts.get(counted_as, 0) + 1
     return counts
+
+
+def in_bytes(size: int) -> str:
+    """`size` with its unit, such as `96 B` or `1.9 kB`."""
+    return f"{size} B" if size < 1000 else f"{size / 1000:.1f} kB"

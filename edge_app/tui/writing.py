@@ -29,9 +29,8 @@ from edge_app.tui.background import Background, MayItLeave, News, Severity
 from edge_app.tui.draft import Draft, Entry, Style, asked, worth_keeping
 from edge_app.tui.journal import Journal, JournalError, JournalFolder, changed, in_words
 from edge_app.tui.keys import key_of
-from edge_app.tui.meters import Traffic
 from edge_app.tui.text import Run
-from edge_app.tui.variant import Stretch, Variant
+from edge_app.tui.variant import Stretch, Traffic, Variant
 from models.prompts import Request
 
 if TYPE_CHECKING:

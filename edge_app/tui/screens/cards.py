@@ -17,7 +17,6 @@ from textual.widgets._footer import FooterKey
 from decoding_core.foreign_text import one_line
 from edge_app.tui.keys import key_of
 from edge_app.tui.letters import date, reason, subject
-from edge_app.tui.meters import round_trips
 from edge_app.tui.text import counted, word_count
 from edge_app.tui.variant import Variant
 from edge_app.tui.writing import RECORDED, Writing
@@ -217,7 +216,7 @@ def server(writing: Writing) -> Text:
         said = "no answer from the checker: this device alone"
     else:
         dot = "●", "green"
-        trips = None if variant is None else round_trips(variant)
+        trips = None if variant is None else variant.round_trips()
         if variant is not None and variant.opened and variant.opened.local:
             said += ", not used here"
         elif trips is not None:

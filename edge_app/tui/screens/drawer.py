@@ -7,7 +7,6 @@ from typing import ClassVar, cast
 
 from rich.cells import cell_len
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 from textual import events, on
 from textual.app import App, ComposeResult
@@ -96,14 +95,6 @@ class TextDrawer(Drawer):
         """Show the text."""
         self.query_one(VerticalScroll).focus()
         self.advance()
-
-
-def table() -> Table:
-    """A table of two columns without lines."""
-    made = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
-    made.add_column()
-    made.add_column()
-    return made
 
 
 def fill(options: OptionList, lines: Iterable[Option], at: int | None = None) -> None:

@@ -18,12 +18,11 @@ from decoding_core.foreign_text import legible, one_line
 from decoding_core.messages import DraftBlock, OpenSession
 from edge_app.decoding.events import Sent
 from edge_app.privacy.reading import PHRASE_WORDS
-from edge_app.tui.meters import Traffic, in_bytes
 from edge_app.tui.saving import PathError, export_sent
 from edge_app.tui.screens.cards import held_back, in_common, nothing_sent, what_went
 from edge_app.tui.screens.drawer import Drawer
-from edge_app.tui.text import counted
-from edge_app.tui.variant import Variant
+from edge_app.tui.text import counted, in_bytes
+from edge_app.tui.variant import Traffic, Variant
 from edge_app.tui.writing import Writing
 
 _COLUMNS = ("time", "what")

@@ -56,7 +56,6 @@ from edge_app.tui.background import Background
 from edge_app.tui.draft import Begun
 from edge_app.tui.journal import JournalFolder
 from edge_app.tui.letters import date, reason, subject
-from edge_app.tui.meters import Traffic
 from edge_app.tui.screens.cards import (
     numbers_card,
     sent_card,
@@ -64,11 +63,11 @@ from edge_app.tui.screens.cards import (
     sources_card,
     strip_line,
 )
-from edge_app.tui.screens.numbers import rows
 from edge_app.tui.screens.page import next_step, starting
 from edge_app.tui.screens.sent import said_by, stand_ins_of
+from edge_app.tui.screens.tables import rows
 from edge_app.tui.text import Run, count_words, cut, joined
-from edge_app.tui.variant import STRUCK_SECONDS, Variant
+from edge_app.tui.variant import STRUCK_SECONDS, Traffic, Variant
 from edge_app.tui.writing import Writing
 from models.prompts import Request
 from tests.waiting import wait_until

@@ -1,12 +1,54 @@
-"""Numbers of this draft, and how each is reckoned."""
+"""Drawers with a table: all keys and looks, and the numbers of a draft."""
 
 from __future__ import annotations
 
+from rich.console import Group
+from rich.table import Table
 from rich.text import Text
 
-from edge_app.tui.meters import in_bytes, round_trips, speed
-from edge_app.tui.screens.drawer import TextDrawer, table
+from edge_app.tui.keys import EVERY, key_of, keys_of, show_key
+from edge_app.tui.screens.drawer import TextDrawer
+from edge_app.tui.text import in_bytes
 from edge_app.tui.writing import Writing
+
+_LOOKS = (
+    ("plain", "", "drafted on this device, checked, kept"),
+    ("underlined", "underline", "redrawn after the checker refused a word"),
+    ("bold", "bold", "held back; the checker read something else in its place"),
+    ("slanted", "italic", "waiting for the checker; may still change"),
+    ("struck", "strike", "just refused; gone in a moment"),
+)
+_ABOUT = (
+    "Your letters stay on this device. Your request and the drafted words go to the "
+    "checker, a server that you run. Unless it is off, the guard holds back names, "
+    "numbers and phrases of your letters. {sent} shows every byte. {offline} does "
+    "without the checker.\n\n"
+    "Tab moves between the brief and the text. {palette} lists every action. {quit} "
+    "leaves; the draft is there again at the next start.\n"
+)
+
+
+class HelpDrawer(TextDrawer):
+    """All keys in one table."""
+
+    NAME = "help"
+    TITLE = "Keys"
+
+    def advance(self) -> None:
+        """Show the keys, the looks, and what goes where."""
+        keys = _table()
+        keys.columns[0].width = 26
+        for name, action in EVERY.items():
+            shown = " ".join(map(show_key, keys_of(name)))
+            said = f"{action.description}: {action.tooltip}"
+            keys.add_row(Text(shown, "bold"), said)
+        keys.add_row("", "")
+        for name, look, meaning in _LOOKS:
+            keys.add_row(Text(name, look), meaning)
+        keys.add_row("", "")
+        named = {name: key_of(name) for name in ("sent", "offline", "palette", "quit")}
+        self.say(Group(keys, Text(_ABOUT.format(**named))), "#text")
+
 
 Row = tuple[str, str, str]
 
@@ -20,7 +62,7 @@ class NumbersDrawer(TextDrawer):
 
     def advance(self) -> None:
         """Show what has come since."""
-        shown = table()
+        shown = _table()
         for name, value, reckoned in rows(self.writing):
             # Text, because a string would be markup.
             said = Text.assemble(value, (f"\n{reckoned}", "dim"))
@@ -37,7 +79,7 @@ def rows(writing: Writing) -> list[Row]:
     drafted = sum(block.drafted for block in blocks)
     accepted = sum(block.accepted for block in blocks)
     words = "{kept} / {replaced} / {typed}".format(**variant.word_counts())
-    tokens, trips = speed(variant, writing.clock()), round_trips(variant)
+    tokens, trips = variant.speed(writing.clock()), variant.round_trips()
     trip, slow = (f"{one:.0f} ms" for one in trips) if trips else ("–", "–")
     up = in_bytes(sum(sent.size for sent in writing.traffic.sent))
     down = in_bytes(sum(received.size for received in writing.traffic.received))
@@ -77,3 +119,11 @@ def rows(writing: Writing) -> list[Row]:
         ("temperature", f"{settings.temperature:g}", "0 always takes the likeliest"),
         ("seed", str(settings.seed), "another version takes the next one"),
     ]  # fmt: skip
+
+
+def _table() -> Table:
+    """A table of two columns without lines."""
+    made = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
+    made.add_column()
+    made.add_column()
+    return made
