@@ -204,12 +204,3 @@ def drafted_at(fake, *rest, **options):
     with writing_at(fake, *rest, **options) as writing:
         written(writing.draft, REQUEST)
         yield writing
-
-
-async def until_drafted_twice(pilot):
-    """Two versions, the second on screen."""
-    app = pilot.app
-    await drafted(pilot)
-    await pilot.press("ctrl+r")
-    await until(pilot, lambda: not app.writing.service_busy and app.page.editor.editing)
-    assert len(app.writing.variants) == 2
