@@ -14,7 +14,6 @@ from decoding_core.errors import (
     InvalidSettingsError,
     ModelError,
     StoppedError,
-    VocabularyMismatchError,
 )
 from decoding_core.protocols import Reading, RowsEngine
 from decoding_core.sampling import TIED, ArrayRows
@@ -246,14 +245,12 @@ def test_an_engine_of_rows_hands_out_what_whole_rows_hold(slots, ids):
 def test_vocabularies_that_were_filled_up_to_other_sizes_are_one(tmp_path):
     """As Qwen2.5's are, of 151,936 and 152,064 rows for 151,665 tokens."""
     settings = settings_of("llama_cpp")
-    one, two, three = (
+    one, two = (
         load_model(tiny_qwen3(tmp_path / f"{padding}.gguf", size, padding), settings)
-        for size, padding in ((320, 20), (352, 52), (352, 40))
+        for size, padding in ((320, 20), (352, 52))
     )
     check_one_vocabulary(one, two)
     assert one.vocabulary_size == two.vocabulary_size == 300
-    with pytest.raises(VocabularyMismatchError, match="token 300 is missing in the"):
-        check_one_vocabulary(one, three)
     for model in (one, two):
         slots = model.open(2, 256)
         rows = slots.evaluate([Reading(0, [1, 2, 299], 2), Reading(1, [5], 1)])
@@ -263,7 +260,6 @@ def test_vocabularies_that_were_filled_up_to_other_sizes_are_one(tmp_path):
             slots.evaluate([Reading(0, [300])])
         slots.close()
         model.close()
-    three.close()
 
 
 def test_an_engine_that_is_not_installed_is_named(tmp_path, monkeypatch):

@@ -62,14 +62,11 @@ def test_a_build_without_cuda_is_told_how_to_get_it(machine):
     assert layers_on_accelerator(EngineSettings()) == 0
 
 
-def test_nvidia_smi_alone_is_taken_for_a_sign(machine):
-    machine.nvidia_smi()
-    assert "names no card" in describe_accelerators(EngineSettings())
-
-
-def test_apple_silicon_is_asked_for_metal(machine):
+def test_apple_silicon_and_nvidia_smi_alone_are_taken_for_signs(machine):
     machine.apple()
     assert 'CMAKE_ARGS="-DGGML_METAL=on"' in describe_accelerators(EngineSettings())
+    machine.nvidia_smi()
+    assert "names no card" in describe_accelerators(EngineSettings())
 
 
 def test_where_the_build_has_it_all_layers_run_there_but_what_is_set_wins(machine):
