@@ -7,8 +7,9 @@ to the texts that wait for one, and reads each model once for all texts of its b
 - blocks go before prompts, and these before what is only read ahead;
 - users take turns: whoever was served the least recently is first, and a step holds no
   more blocks of several users than read as fast as one;
-- prompts, rounds with more than a chunk before their rows of logits, are read in
-  chunks, which take a part of a block's time while others write (`PromptPace`);
+- prompts, rounds with more than a chunk before their rows of logits (two if one user
+  writes), are read in chunks, which take a part of a block's time while others write
+  (`PromptPace`);
 - of the holders that may leave its slot the longest unused does, of whoever has most.
 
 A device drafts on while its blocks are out, so several rounds of a session may wait:
@@ -490,7 +491,9 @@ class Scheduler:
         chunk = 2 * pace if alone else pace
         if not self._models.in_pieces:
             chunk = self._models.context_length
-        prompts = [one for one in turns if one.size - one.round.rows > chunk]
+        # If one user writes, a rest of two chunks is cheaper in one step than in two.
+        most = 2 * chunk if alone else chunk
+        prompts = [one for one in turns if one.size - one.round.rows > most]
         blocks = [one for one in turns if one not in prompts]
         ready = first_of(blocks, math.inf if alone else pace)
         # A prompt whose user was served less recently goes before blocks, once between
