@@ -36,7 +36,7 @@ from edge_app.tui.saving import why_not
 FORMAT = 3
 _HEADER = "specsteer_draft"
 _CHECK = b"specsteer"
-"""Sealed in the header: tells another key from a damaged line."""
+"""Sealed in the header, so that another key is not taken for a damaged line."""
 
 
 class JournalError(Exception):

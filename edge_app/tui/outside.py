@@ -83,7 +83,7 @@ class EditorError(Exception):
 
 
 def editor_command(environment: Mapping[str, str] = os.environ) -> list[str]:
-    """The person's editor with its options; raises EditorError where there is none."""
+    """The person's editor with its options; raises EditorError if there is none."""
     wanted = environment.get("VISUAL") or environment.get("EDITOR")
     try:
         words = shlex.split(wanted or "")

@@ -293,7 +293,7 @@ class Traffic:
                 pass
 
     def words_of(self, token_ids: Sequence[int]) -> str:
-        """The words of token ids, where events told most of them."""
+        """The words of token ids, if events gave most of them."""
         if (request := self.requests.get(tuple(token_ids))) is not None:
             return request
         unknown = sum(token not in self.texts for token in token_ids)
@@ -303,7 +303,7 @@ class Traffic:
 
 
 def first_word(refused: Sequence[str]) -> str:
-    """The refused word, all its pieces and no line break; empty if it is none."""
+    """The refused word, all its pieces and no line break; empty if it is only space."""
     word = refused[0]
     for piece in refused[1:]:
         if not joins(word, piece):

@@ -43,7 +43,7 @@ ANEW_TEMPERATURE = 1.0
 """Of a stretch: at less a model often finds the words that stood there."""
 PREVIEW_TOKENS = 40
 _BEHIND = 80
-"""Letters behind a stretch that tell where it ends."""
+"""Letters behind a stretch by which the model sees where it ends."""
 _LEAST_TOKENS = 32
 """For a stretch; and a letter more for each that stood there."""
 
@@ -55,7 +55,7 @@ _SAME_WORDS = "the words that stood there came again; {again} tries in another w
 _NO_WORD = "no word was written; {again} tries again in another way"
 
 RECORDED = "a recorded run"
-"""How the name of a checker begins that is none."""
+"""How the name of the checker begins if a recording is played."""
 Import = tuple[str, Path, list[str]]
 """The kind of an import, its path, and whose letters."""
 

@@ -22,12 +22,12 @@ from edge_app.tui.screens.drawer import Drawer
 from edge_app.tui.text import Run, counted, cut, pieces_of
 from edge_app.tui.writing import Writing
 
-_LOOKS: dict[Change, str] = {"same": "", "gone": "strike", "new": "bold underline"}
+LOOKS: dict[Change, str] = {"same": "", "gone": "strike", "new": "bold underline"}
 _SIDE_BY_SIDE = 70
 """Columns from which two texts stand beside each other; below, one under the other."""
 
 Put = Callable[[int, int, list[Run]], None]
-"""Puts runs in the place of so many letters of the version on screen."""
+"""Puts runs, at a letter of the version on screen, in the place of N letters."""
 
 
 class CompareDrawer(Drawer):
@@ -127,7 +127,7 @@ def _row(hunk: Hunk, ours: str, theirs: str, width: int) -> RenderableType:
     for piece, change in differences(left, right):
         for side, other in zip(sides, ("new", "gone"), strict=True):
             if change != other:
-                side.append(legible(piece), "dim" if hunk.same else _LOOKS[change])
+                side.append(legible(piece), "dim" if hunk.same else LOOKS[change])
     if hunk.same and width < _SIDE_BY_SIDE:
         return sides[0]
     if width < _SIDE_BY_SIDE:

@@ -48,7 +48,7 @@ class Drawer(ModalScreen[None]):
     NAME: ClassVar[str]
     TITLE = ""
     BESIDE: ClassVar[bool] = False
-    """Whether it tells of the letter, which is to be seen beside it where that fits."""
+    """Whether it is about the letter, which stays visible if there is room."""
     FOOT = "esc closes"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", "Close", show=False),

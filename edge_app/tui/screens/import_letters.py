@@ -107,7 +107,7 @@ class ImportDrawer(Drawer):
             self.advance()
 
     def _path(self) -> Path | None:
-        """The path in the field; None where a sentence says why there is none."""
+        """The path in the field; None, and a sentence says why, if there is none."""
         typed = self.query_one("#path", Input).value
         try:
             path = typed_path(typed)

@@ -347,7 +347,7 @@ class DraftsDrawer(ListDrawer[Kept]):
 
     def read(self, one: Kept) -> None:
         """Show the text, from the first word that was searched for."""
-        if one.path != self._doomed:  # a key may have come before this was told
+        if one.path != self._doomed:  # a key may have come before this message
             self._doomed = None
         variant = one.draft.variant
         text = one.draft.request.text if variant is None else variant.text

@@ -392,7 +392,7 @@ class Page(Screen[None]):
 
     @on(DraftEditor.Asked)
     def action_why(self) -> None:
-        """Tell why the word at the cursor stands there."""
+        """Explain why the word at the cursor stands there."""
         from edge_app.tui.screens.why import WhyDrawer
 
         if self.writing.variant is None:

@@ -27,7 +27,7 @@ from edge_app.tui.writing import Writing
 
 _COLUMNS = ("time", "what")
 _NAMED = 4
-"""So many phrases or facts are quoted."""
+"""How many phrases or facts are quoted."""
 _IN_LEDGER = "This message is of an earlier sitting: `specsteer sent` shows its bytes."
 
 

@@ -24,7 +24,7 @@ from edge_app.tui.draft import (
 )
 from edge_app.tui.keys import key_of
 from edge_app.tui.screens.brief import STARS
-from edge_app.tui.screens.compare import Change, differences
+from edge_app.tui.screens.compare import LOOKS, Change, differences
 from edge_app.tui.screens.drawer import Drawer
 from edge_app.tui.screens.widgets import Steps
 from edge_app.tui.variant import Variant
@@ -32,7 +32,6 @@ from edge_app.tui.writing import Writing
 from models.prompts import Request
 
 _ENDS = "closer to you", "closer to the checker"
-_LOOKS: dict[Change, str] = {"same": "", "gone": "strike", "new": "bold underline"}
 _MOST_PRESETS = 6
 _NOTE = "p writes the beginning in this way, and shows what it changes."
 
@@ -175,7 +174,7 @@ class StyleDrawer(Drawer):
         for piece, change in changes:
             if (last, change) == ("gone", "new"):
                 text.append(" ")
-            text.append(legible(piece), _LOOKS[change] if stood else "")
+            text.append(legible(piece), LOOKS[change] if stood else "")
             last = change
         if not ended:
             text.append(" …")

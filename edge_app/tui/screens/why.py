@@ -53,7 +53,7 @@ class WhyDrawer(TextDrawer):
         self._reading_back = -1
 
     def action_other(self, step: int) -> None:
-        """Tell of the word `step` places on."""
+        """Explain the word `step` places on."""
         if self._at is not None:
             self._at = max(0, min(self._at + step, len(self._words) - 1))
             self._letter = self._words[self._at].start

@@ -233,7 +233,7 @@ class Steps(Saying, can_focus=True):
         self.move_to(0)
 
     def action_move(self, step: int) -> None:
-        """Move, and tell of it."""
+        """Move, and post a message."""
         before = self.at
         self.move_to(before + step)
         if self.at != before:
