@@ -8,6 +8,7 @@ import shutil
 import signal
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -20,21 +21,26 @@ from decoding_core.errors import InvalidSettingsError
 from decoding_core.foreign_text import escaped_json, legible, one_line, ungated
 
 STOPPED = 130  # exit status of what Ctrl-C stopped
+_EVERY = 30.0  # seconds between two lines of progress if there is no terminal
 BOLD, UNDERLINED, CYAN, _PLAIN = "\x1b[1m", "\x1b[4m", "\x1b[36m", "\x1b[0m"
 _MOST_BARS, _LABEL, _NARROWEST = 12, 34, 10  # bars; characters of labels, of bars
 
 
 class Progress:
-    """A bar with rate and time left on a terminal; elsewhere nothing."""
+    """A bar with rate and time left on a terminal; elsewhere a line now and then."""
 
     def __init__(self, label: str = "reading", *, in_bytes: bool = False) -> None:
         self._label = one_line(label)
         self._in_bytes = in_bytes
         self._bar: Any = None  # rich is imported when there is something to draw
+        self._noted = time.monotonic()
 
     def show(self, done: int, total: int) -> None:
         """Show how much is done of the total."""
         if not sys.stderr.isatty():
+            if time.monotonic() - self._noted >= _EVERY:
+                self._noted = time.monotonic()
+                note(f"{self._label}: {100 * done // max(1, total)} %")
             return
         if self._bar is None:
             self._bar = _bar(self._in_bytes)

@@ -41,6 +41,7 @@ from edge_app.retrieval.context import (
 from edge_app.sample import make_ready
 from edge_app.service import answering
 from edge_app.service.import_plan import import_noted
+from edge_app.service.languages import word_on_languages
 from edge_app.service.profiles import (
     NoProfileError,
     Profile,
@@ -87,6 +88,7 @@ class WritingService:
         self._reranker: LlamaReranker | None = None
         self._verifier: CloudVerifier | None = None
         self._verifier_of: tuple[str, str] = "", ""
+        self._shown_once: set[str] = set()  # notices
         self._allowed: list[str] = []  # by answers to this service
         self._quotes = QuoteReader()
         self._early: list[events.Event] = []  # before the text that reports them
@@ -226,6 +228,10 @@ class WritingService:
                     gate = self._gate(request, index, emit) if learnt else None
         except StoppedError:
             return "stopped"
+        word = word_on_languages(config.specialist, request.brief.text)
+        if word is not None and word not in self._shown_once:
+            self._shown_once.add(word)
+            emit(Notice(word))
 
         def connect() -> Verifier:
             child = self._child

@@ -1,0 +1,37 @@
+"""A word where a text is in a language that the model does not write."""
+
+import pytest
+
+from edge_app.service.languages import language_of, word_on_languages
+from models.files import locate
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Thank Ana for the photos and say yes to the weekend.", "en"),
+        ("Danke Ana für die Fotos und sag, dass ich am Wochenende komme.", "de"),
+        ("Remercie Ana pour les photos et dis que je viens avec vous.", "fr"),
+        ("Dale las gracias a Ana por las fotos y dile que sí, que voy.", "es"),
+        ("Bedankt Ana voor de foto's en zeg dat ik kom op het feest.", "nl"),
+        ("Поблагодари Анну за фотографии", "ru"),
+        ("写真のお礼をアナに書いて", "ja"),
+        ("感谢安娜的照片", "zh"),
+        ("Ana", None),
+        ("", None),
+        ("Grüße an Müller, 12:30", None),
+        ("👋🏽 1234", None),
+    ],
+)
+def test_a_language_is_told_or_left_open(text, language):
+    assert language_of(text) == language
+
+
+def test_a_word_is_said_if_the_model_writes_another():
+    ours = locate("specialist")
+    german = "Danke Ana für die Fotos und sag, dass ich am Wochenende komme."
+    assert "request seems to be in German: the small model writes English" in (
+        word_on_languages(ours, german)
+    )
+    assert word_on_languages(ours, "Thank Ana for the photos and say yes.") is None
+    assert word_on_languages(ours, "Ana") is None
