@@ -112,8 +112,7 @@ class Tls:
     """What the server shows those who come with TLS."""
 
     context: ssl.SSLContext
-    fingerprint: str
-    """Of its certificate."""
+    fingerprint: str  # of its certificate
     files: tuple[Path, Path | None] | None = None
     """Where the certificate and its key were read; None: it is the server's own."""
 
@@ -142,8 +141,7 @@ class Admission:
     """Who may connect, and whether over TLS."""
 
     authority: Authority
-    origin: str
-    """How a person finds a token, for the screen; never the token."""
+    origin: str  # how a person finds a token, for the screen; never the token
     tls: Tls | None
 
     @property

@@ -20,12 +20,10 @@ from decoding_core.errors import InvalidSettingsError
 class Scope(StrEnum):
     """What a token is good for."""
 
-    VERIFY = "verify"
-    """To open sessions and have drafts verified."""
+    VERIFY = "verify"  # to open sessions and have drafts verified
     OPENAI = "openai"
     """To have the generalist alone write, as other programs ask for it."""
-    STATUS = "status"
-    """To see how the server is, with nothing of what is written."""
+    STATUS = "status"  # to see how the server is, with nothing of what is written
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +31,7 @@ class Caller:
     """A device of a user."""
 
     user: str
-    device: str
-    """The id of the device, not its name."""
+    device: str  # the id of the device, not its name
     scopes: frozenset[Scope]
 
 
@@ -74,8 +71,7 @@ class OneToken:
 FILE_NAME = "cloud-token"
 PREFIX = "specsteer_"
 _DIGITS = string.digits + string.ascii_uppercase + string.ascii_lowercase
-_RANDOM_DIGITS = 43
-"""62 ** 43 is a little more than 256 bits."""
+_RANDOM_DIGITS = 43  # 62 ** 43 is a little more than 256 bits
 _CHECK_DIGITS = 6
 
 

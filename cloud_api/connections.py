@@ -35,15 +35,12 @@ from cloud_api.service import Bookings, Service
 from cloud_api.settings import ConnectionLimits
 from cloud_api.stream import OpenStreams
 
-FRAME_LIMIT = 64 << 10
-"""The most bytes of a frame; those of devices are much smaller."""
+FRAME_LIMIT = 64 << 10  # the most bytes of a frame; those of devices are much smaller
 PING_SECONDS = 20.0
 """How often a device is asked whether it is still there, and for how long."""
-REST_SECONDS = 75
-"""How long a connection may rest between two requests."""
+REST_SECONDS = 75  # how long a connection may rest between two requests
 _COME_BACK_SECONDS = 5.0
-WAITING = 256
-"""How many connections the system holds until they are accepted."""
+WAITING = 256  # how many connections the system holds until they are accepted
 _ACCEPTED_AT_ONCE = 16
 """How many connections asyncio accepts before it reads from one of them: far fewer than
 the table holds, so that whoever sends its request at once is heard even in a flood."""
@@ -405,8 +402,7 @@ class VerifierServer(uvicorn.Server):
         self.should_exit = True
 
 
-_HANDSHAKE = 0x16
-"""The first byte of a TLS connection: a record with a handshake."""
+_HANDSHAKE = 0x16  # the first byte of a TLS connection: a record with a handshake
 
 
 class FirstByte(asyncio.Protocol):

@@ -21,8 +21,7 @@ from cloud_api.errors import PeopleError
 
 FILE_NAME = "people.db"
 BACKUP_NAME = "people-backup.db"
-PATIENCE_SECONDS = 10.0
-"""How long to wait for another process that writes."""
+PATIENCE_SECONDS = 10.0  # how long to wait for another process that writes
 _PRAGMAS = (
     "foreign_keys = ON",
     "secure_delete = ON",  # codes and keys do not stay behind
@@ -37,10 +36,10 @@ _REASONS = {
     sqlite3.SQLITE_IOERR: "the disk failed; nothing was changed",
 }
 _DAMAGED = sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT
+_TABLES = Path(__file__).with_name("people.sql").read_text("utf-8")
 
 
-SCHEMA = 2
-"""Number of the schema below, written to the file as `user_version`."""
+SCHEMA = 2  # number of the schema below, written to the file as `user_version`
 
 
 def open_database(folder: Path) -> sqlite3.Connection:
@@ -142,71 +141,10 @@ def _create_tables(connection: sqlite3.Connection, path: Path) -> None:
         return
     with transaction(connection):
         if connection.execute(version).fetchone() == (0,):  # nobody was faster
+            # `executescript` would end the transaction.
             for statement in _TABLES.strip().split(";\n"):
                 connection.execute(statement)
             connection.execute(
                 "INSERT INTO user(name, created) VALUES (?, unixepoch())", (OWNER.user,)
             )
             connection.execute(f"PRAGMA user_version = {SCHEMA}")
-
-
-_TABLES = """
-CREATE TABLE user(
-    id INTEGER PRIMARY KEY,
-    name TEXT NOT NULL UNIQUE,
-    created INTEGER NOT NULL
-) STRICT;
-CREATE TABLE device(
-    id TEXT PRIMARY KEY,
-    user_id INTEGER NOT NULL REFERENCES user(id),
-    name TEXT NOT NULL,
-    token BLOB NOT NULL UNIQUE,
-    scopes TEXT NOT NULL,
-    origin TEXT NOT NULL,
-    created INTEGER NOT NULL,
-    last_used INTEGER,
-    expires INTEGER,
-    revoked INTEGER
-) STRICT;
-CREATE UNIQUE INDEX device_name ON device(user_id, name) WHERE revoked IS NULL;
-CREATE TABLE retired_token(
-    token BLOB PRIMARY KEY,
-    device_id TEXT NOT NULL REFERENCES device(id)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE pairing(
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    user_id INTEGER NOT NULL REFERENCES user(id) ON DELETE CASCADE,
-    name TEXT NOT NULL,
-    scopes TEXT NOT NULL,
-    token_expires INTEGER,
-    secret TEXT NOT NULL,
-    own_certificate INTEGER NOT NULL,
-    expires INTEGER NOT NULL,
-    tries INTEGER NOT NULL DEFAULT 0,
-    used INTEGER
-) STRICT;
-CREATE TABLE exchange(
-    id TEXT PRIMARY KEY,
-    pairing_id INTEGER NOT NULL REFERENCES pairing(id) ON DELETE CASCADE,
-    proof BLOB NOT NULL
-) STRICT;
-CREATE TABLE certificate(
-    id INTEGER PRIMARY KEY CHECK (id = 1),
-    pem TEXT NOT NULL,
-    fingerprint TEXT NOT NULL,
-    created INTEGER NOT NULL
-) STRICT;
-CREATE TABLE listening(
-    url TEXT PRIMARY KEY,
-    fingerprint TEXT NOT NULL,
-    since INTEGER NOT NULL
-) STRICT;
-CREATE TABLE refusal(
-    place TEXT NOT NULL,
-    device_id TEXT NOT NULL,
-    times INTEGER NOT NULL,
-    first INTEGER NOT NULL,
-    last INTEGER NOT NULL,
-    PRIMARY KEY(place, device_id)
-) STRICT, WITHOUT ROWID
-"""

@@ -13,8 +13,7 @@ from decoding_core.errors import CloudBusyError, DecodingError
 from decoding_core.foreign_text import escaped
 
 _OURS = "cloud_api"
-LINES = 5
-"""How many records of one place in the code are shown in one period."""
+LINES = 5  # how many records of one place in the code are shown in one period
 PERIOD_SECONDS = 60.0
 
 

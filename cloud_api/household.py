@@ -20,12 +20,9 @@ from cloud_api.auth import Caller, digest_of
 from cloud_api.errors import PeopleError, log_fault
 from cloud_api.people import Device, People, select_devices
 
-LOOK_SECONDS = 0.2
-"""How often changes by other processes are looked for."""
-NOTE_SECONDS = 2.0
-"""How often refused tokens are written down."""
-USE_SECONDS = 60
-"""How exactly it is known when a token was last used."""
+LOOK_SECONDS = 0.2  # how often changes by other processes are looked for
+NOTE_SECONDS = 2.0  # how often refused tokens are written down
+USE_SECONDS = 60  # how exactly it is known when a token was last used
 _PLACES = 1024
 """How many places with wrong tokens are remembered; the longest quiet is forgotten."""
 
@@ -34,8 +31,7 @@ _PLACES = 1024
 class WrongTokenDelay:
     """The delay of the answer to a wrong token, which slows down who tries many."""
 
-    free: int = 10
-    """How many wrong tokens of one place are answered at once."""
+    free: int = 10  # how many wrong tokens of one place are answered at once
     first_seconds: float = 0.05
     """The delay of the next one; it doubles with each further one."""
     most_seconds: float = 2.0

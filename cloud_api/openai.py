@@ -56,12 +56,9 @@ if TYPE_CHECKING:
     from models.running.interface import Model
 
 
-TEXTS_OF_A_USER = 4
-"""How many texts of one user are written at once."""
-TEXTS = 16
-"""How many texts of all users are written at once."""
-NAME = "generalist"
-"""The name of the model for clients, besides its own."""
+TEXTS_OF_A_USER = 4  # how many texts of one user are written at once
+TEXTS = 16  # how many texts of all users are written at once
+NAME = "generalist"  # the name of the model for clients, besides its own
 _TOOLS = ("tool", "function")
 
 
@@ -70,8 +67,7 @@ class GeneralistText:
     """One text, while it is written."""
 
     prompt_ids: tuple[int, ...]
-    limit: int
-    """The most tokens that it may have."""
+    limit: int  # the most tokens that it may have
     candidates: int | None
     """How many of the likeliest tokens the next is drawn among; None: all."""
     draw: Draw
@@ -79,14 +75,10 @@ class GeneralistText:
     end_ids: frozenset[int]
     piece: Callable[[int], bytes]
     caller: Caller
-    ended: bool = False
-    """Whether its caller may ask nothing more."""
-    waiting: asyncio.Future[Any] | None = None
-    """The verdict that is waited for."""
-    blank: bool = False
-    """Whether a blank that it begins with is not its own."""
-    count: int = 0
-    """How many tokens it has."""
+    ended: bool = False  # whether its caller may ask nothing more
+    waiting: asyncio.Future[Any] | None = None  # the verdict that is waited for
+    blank: bool = False  # whether a blank that it begins with is not its own
+    count: int = 0  # how many tokens it has
     finish: FinishReason = "length"
 
     @property

@@ -40,8 +40,7 @@ from decoding_core.pairing import (
 
 LIFETIME_SECONDS = 600
 TRIES = 5
-_REMEMBERED_SECONDS = 86_400
-"""How long an ended code is kept, to say what became of it."""
+_REMEMBERED_SECONDS = 86_400  # how long an ended code is kept, to say what became of it
 _ANOTHER = "have 'specsteer-cloud pair' show another"
 
 

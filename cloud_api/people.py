@@ -22,8 +22,7 @@ from cloud_api.auth import OWNER, Scope, check_token, digest_of, make_token
 from cloud_api.errors import PeopleError
 from decoding_core.foreign_text import one_line
 
-OWNER_NAME = OWNER.user
-"""The user whom the server makes at its first start."""
+OWNER_NAME = OWNER.user  # the user whom the server makes at its first start
 FILE_DEVICE = "this machine"
 """The name of the device whose token lies in a file beside the database."""
 LONGEST_NAME = 64
@@ -39,10 +38,8 @@ class User:
     """A person of the household."""
 
     name: str
-    created: int
-    """Times are in whole seconds since 1970."""
-    devices: int
-    """How many may connect."""
+    created: int  # times are in whole seconds since 1970
+    devices: int  # how many may connect
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +55,7 @@ class Device:
     last_used: int | None
     expires: int | None
     revoked: int | None
-    digest: bytes = field(repr=False)
-    """Of its token."""
+    digest: bytes = field(repr=False)  # of its token
 
     def may_connect(self, now: float) -> bool:
         """Whether its token is good."""
@@ -70,10 +66,8 @@ class Device:
 class Refusal:
     """Tokens that were refused and came from one place."""
 
-    place: str
-    """An address, or an IPv6 network."""
-    device: Device | None
-    """Whose old token it was; None if it was nobody's."""
+    place: str  # an address, or an IPv6 network
+    device: Device | None  # whose old token it was; None if it was nobody's
     times: int
     first: int
     last: int
@@ -496,14 +490,12 @@ class Restored:
     """What a restore did."""
 
     users: int
-    devices: int
-    """That may connect now."""
+    devices: int  # that may connect now
     stayed_revoked: int
     """Whose tokens are good in the copy, and were revoked after it was made."""
     other_certificate: bool
     """Whether running servers show another certificate than that of the copy."""
-    kept: Path
-    """Where the file went that was there before."""
+    kept: Path  # where the file went that was there before
 
 
 def back_up(people: People, target: Path) -> None:

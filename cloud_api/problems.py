@@ -47,8 +47,7 @@ class Problem:
     code: str
     detail: str
     retry_after: float | None = None
-    allow: str | None = None
-    """The methods of a path that was asked with another one."""
+    allow: str | None = None  # the methods of a path that was asked with another one
 
     @property
     def title(self) -> str:

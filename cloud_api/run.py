@@ -148,8 +148,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
 _OTHER_FILES = 64
 """Descriptors for what is no connection, or one that is about to be closed."""
 _HARD_STOP_SECONDS = 4.0
-_LOOK_SECONDS = 10.0
-"""How often the files of a given certificate are looked at."""
+_LOOK_SECONDS = 10.0  # how often the files of a given certificate are looked at
 
 
 def serve(

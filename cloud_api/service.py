@@ -70,8 +70,7 @@ from decoding_core.messages import (
 )
 from decoding_core.verifier import VerifierRole, role_of, verify
 
-GRACE_SECONDS = 10.0
-"""How long after its moment a booking holds."""
+GRACE_SECONDS = 10.0  # how long after its moment a booking holds
 _HORIZON_SECONDS = 60.0
 """No moment is booked later than that; longer waits are answered with this number."""
 
@@ -143,12 +142,10 @@ _COME_BACK_SECONDS = 2.0
 
 Key = tuple[int, int]
 Answer = Verdict | Signal
-RoundKey = tuple[str, int, int, int]
-"""Session, number of the text, epoch and round."""
+RoundKey = tuple[str, int, int, int]  # session, number of the text, epoch and round
 StreamEnd = Literal["session lost", "text replaced", "too much"]
 """Why the server ends a stream before the device does."""
-_LAST_SECONDS = 0.3
-"""How long a stop waits for what was broken off."""
+_LAST_SECONDS = 0.3  # how long a stop waits for what was broken off
 
 
 Decision = tuple[int, ...] | Verdict | Signal | None
@@ -398,10 +395,8 @@ class RoundCounts:
     results: Counter[str] = field(default_factory=Counter)
     """By what came of them: `kept` whole, `refused` in part, `told` if the device
     decides, `resync`, `busy`, `error`."""
-    drafted: int = 0
-    """Tokens of the blocks that this server decided on."""
-    accepted: int = 0
-    """Those of them that stay."""
+    drafted: int = 0  # tokens of the blocks that this server decided on
+    accepted: int = 0  # those of them that stay
     verify_seconds: Histogram = field(default_factory=Histogram)
     """What the models took for the step of a block."""
     queue_seconds: Histogram = field(default_factory=Histogram)

@@ -46,8 +46,7 @@ from decoding_core.protocols import BatchEngine
 class ModelStatus(NamedTuple):
     """One of the models that verify."""
 
-    role: str
-    """`generalist` or `base`."""
+    role: str  # `generalist` or `base`
     model: BatchEngine | ServedModel
     counts: ReadingCounts
 

@@ -37,8 +37,7 @@ TEXT_REPLACED = 4409
 TOO_MUCH = 1013
 _LAST_WORD_SECONDS = 1.0
 
-Reply = tuple[bytes, int | None]
-"""A frame, and the code to hang up with after it."""
+Reply = tuple[bytes, int | None]  # A frame, and the code to hang up with after it
 
 router = APIRouter()
 
@@ -49,10 +48,8 @@ class OpenStream:
 
     session_id: str
     caller: Caller
-    end: asyncio.Future[StreamEnd]
-    """Says why the stream has to end, once it has to."""
-    unread: int = 0
-    """Bytes of answers that were not handed to the device yet."""
+    end: asyncio.Future[StreamEnd]  # says why the stream has to end, once it has to
+    unread: int = 0  # bytes of answers that were not handed to the device yet
 
     def end_for(self, why: StreamEnd) -> None:
         """Have it end, if it need not already."""
@@ -144,8 +141,7 @@ class _Stream:
     streams: OpenStreams
     record: OpenStream
     frames: FrameFormat
-    newest: tuple[int, int] = 0, 0
-    """Epoch and round of the last block that came."""
+    newest: tuple[int, int] = 0, 0  # epoch and round of the last block that came
     closed: bool = False
     replies: asyncio.Queue[asyncio.Future[Reply]] = field(
         default_factory=lambda: asyncio.Queue(UNANSWERED)

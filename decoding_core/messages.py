@@ -46,22 +46,16 @@ CandidateRule = Literal["generalist", "contrast"]
 BasePlace = Literal["cloud", "edge"]
 """Where the base runs: on the server, or on the device."""
 
-VERSION = 3
-"""Of the protocol."""
+VERSION = 3  # of the protocol
 SETTLED_LIMIT = 16
 """Settled tokens that one block may carry; with more, the session is opened anew."""
-WINDOW = 4
-"""Blocks of one text that may be out at once."""
-DRAFT_LIMIT = 64
-"""The longest draft any server takes."""
-THRESHOLD_LIMIT = 1e6
-"""The highest threshold."""
+WINDOW = 4  # blocks of one text that may be out at once
+DRAFT_LIMIT = 64  # the longest draft any server takes
+THRESHOLD_LIMIT = 1e6  # the highest threshold
 STRENGTH_LIMIT = 100.0
 """The highest strength, and the highest that CoSteer's loop may amount to."""
-STEPS_LIMIT = 1000
-"""The most steps of CoSteer's loop."""
-RATIO_UNIT = 2.0**-20
-"""Sums of multiples of this are exact in a double, in any order."""
+STEPS_LIMIT = 1000  # the most steps of CoSteer's loop
+RATIO_UNIT = 2.0**-20  # sums of multiples of this are exact in a double, in any order
 NOTHING_LEFT_OUT = float(np.finfo(np.float32).min)
 """What stands for the logarithm of zero where only finite numbers travel."""
 _ROUNDING = 1e-3
@@ -77,8 +71,7 @@ class Terms:
     method: str
     rule: AcceptanceRule = "greedy"
     temperature: float = 0.0
-    seed: int = 0
-    """Of the server's own noise; says nothing about the device's."""
+    seed: int = 0  # of the server's own noise; says nothing about the device's
     candidates: int = 100
     """K: how many tokens a row of candidates holds, besides the drafted one."""
     candidate_rule: CandidateRule = "generalist"
@@ -101,14 +94,12 @@ class Terms:
 class OpenSession:
     """A request for a session."""
 
-    prompt_ids: tuple[int, ...]
-    """The public prompt."""
+    prompt_ids: tuple[int, ...]  # the public prompt
     text_ids: tuple[int, ...]
     """The text so far, when a session is opened again; else empty."""
     vocabulary_id: str
     terms: Terms
-    version: int = VERSION
-    """Of the protocol, which the session then speaks."""
+    version: int = VERSION  # of the protocol, which the session then speaks
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +107,7 @@ class SessionOpened:
     """The server's answer to `OpenSession`."""
 
     session_id: str
-    generalist: str
-    """Name of the large model, for the screen."""
+    generalist: str  # name of the large model, for the screen
     base: str
 
 
@@ -125,13 +115,11 @@ class SessionOpened:
 class DraftBlock:
     """One round: what the device settled since the last, and what it drafted."""
 
-    epoch: int
-    """Grows at each refusal."""
+    epoch: int  # grows at each refusal
     round: int
     position: int
     """How many text tokens stand before this block; the server forgets any others."""
-    digest: int
-    """`digest` of those tokens."""
+    digest: int  # `digest` of those tokens
     settled: tuple[int, ...]
     """Tokens the device has fixed after `position`; not to be verified."""
     drafted: tuple[int, ...]  # (G,)
@@ -206,8 +194,7 @@ class Verdict:
 
     epoch: int
     round: int
-    accepted: int
-    """How many drafted tokens stay."""
+    accepted: int  # how many drafted tokens stay
     rows: tuple[Candidates, ...]
     """One row, for the token in place of the first refused one, when the server
     decides; G rows, one per drafted token, when the device does; none when the device
@@ -267,8 +254,7 @@ class Signal:
     kind: Kind
     epoch: int
     round: int
-    value: int
-    """Tokens held, milliseconds to wait, or a `Problem`."""
+    value: int  # tokens held, milliseconds to wait, or a `Problem`
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,10 +264,8 @@ class FrameFormat:
     draft_limit: int
     rows: int
     row_limit: int
-    with_base: bool = True
-    """Whether candidates carry the base's opinion."""
-    version: int = VERSION
-    """Of the protocol."""
+    with_base: bool = True  # whether candidates carry the base's opinion
+    version: int = VERSION  # of the protocol
 
     @property
     def up_size(self) -> int:

@@ -22,8 +22,7 @@ from decoding_core.messages import NOTHING_LEFT_OUT, Candidates
 from decoding_core.mixture import Probabilities
 from decoding_core.sampling import Floats, sum_of
 
-_ROUNDING = 1.001
-"""More than float32 can have taken away from a sum of exponentials."""
+_ROUNDING = 1.001  # more than float32 can have taken away from a sum of exponentials
 _TINY = float(np.finfo(np.float32).tiny)
 """More than an exponential that is 0 as float32."""
 

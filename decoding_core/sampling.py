@@ -45,18 +45,15 @@ _AT_ONCE = 8192
 _COLUMNS = 64
 """Sums and maxima over a vocabulary are taken over this many strides of it: element by
 element of long rows, which a processor does many times faster than along one row."""
-_LARGE = 16_384
-"""Shorter rows are summed as they are, and drawn from in one step."""
+_LARGE = 16_384  # shorter rows are summed as they are, and drawn from in one step
 _PART = 1024
 """How many tokens have their mass summed as one first when a token is drawn."""
-_RARE = 1e-4
-"""Tokens of less than this probability are seldom in a nucleus."""
+_RARE = 1e-4  # tokens of less than this probability are seldom in a nucleus
 _NEAR_ZERO, _NEAR_INFINITY = 1e-20, 1e30
 """A sum of float32 exponentials in between has lost nothing at either end."""
 
 
-_EDGE = 1e-3
-"""More than rounding can move the logit of the last token that top-p keeps."""
+_EDGE = 1e-3  # more than rounding can move the logit of the last token that top-p keeps
 
 
 class Use(IntEnum):
@@ -347,16 +344,11 @@ class Drawn:
     up, by an index or by several, since few of them ever are."""
 
     logits: Floats  # (V,)
-    scale: float = 1.0
-    """1 / temperature."""
-    origin: float = 0.0
-    """The logit of weight 1."""
-    total: float = 1.0
-    """The sum of all weights that are kept."""
-    least: float = 0.0
-    """The least weight that top-p keeps."""
-    certain: int | None = None
-    """The only token that can be drawn, at temperature 0."""
+    scale: float = 1.0  # 1 / temperature
+    origin: float = 0.0  # the logit of weight 1
+    total: float = 1.0  # the sum of all weights that are kept
+    least: float = 0.0  # the least weight that top-p keeps
+    certain: int | None = None  # the only token that can be drawn, at temperature 0
 
     def __getitem__(self, token_ids: Any) -> Any:
         if self.certain is not None:

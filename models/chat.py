@@ -41,15 +41,12 @@ _THOUGHTS = re.compile(rf"\s*(?:{'|'.join(_BLOCKS)})\s*", re.DOTALL)
 """A block of thoughts before an old answer, which no model reads again."""
 _PLACEHOLDER = re.compile(r"\ue000([0-9]{1,6})\ue001")
 """Stands for the text of a message."""
-_MOST_SPACE = 64
-"""Characters of space at the edges of a message that a template sees."""
-_SECONDS = 5
-"""Of computing; a usual template takes a thousandth of it."""
+_MOST_SPACE = 64  # characters of space at the edges of a message that a template sees
+_SECONDS = 5  # of computing; a usual template takes a thousandth of it
 _PATIENCE = 120.0
 """Seconds to wait for a process that cannot compute for more than `_SECONDS`."""
 
-PASSAGE_TOKENS = 240
-"""How long a past text may be in a prompt."""
+PASSAGE_TOKENS = 240  # how long a past text may be in a prompt
 Tokenize = Callable[[str, bool], list[int]]
 """Turns a text into ids; whether control tokens may be read from it."""
 _Shapes = tuple[tuple[str, str], ...]
@@ -60,12 +57,9 @@ _Shapes = tuple[tuple[str, str], ...]
 class ChatTemplate:
     """The chat template of a model, and what a template takes from its vocabulary."""
 
-    source: str
-    """Jinja; empty if the model has none, and `PLAIN` is used."""
-    controls: Mapping[str, int]
-    """The ids of all control tokens, by their texts."""
-    bos: str = ""
-    """The text of the token that begins every text, if there is one."""
+    source: str  # jinja; empty if the model has none, and `PLAIN` is used
+    controls: Mapping[str, int]  # the ids of all control tokens, by their texts
+    bos: str = ""  # the text of the token that begins every text, if there is one
     eos: str = ""
     adds_bos: bool = False
     """Whether the model reads `bos` even if its template does not write it."""
@@ -85,10 +79,8 @@ class Rendered(NamedTuple):
 
     texts: list[tuple[str, str]]
     """For each conversation, its text, or "" and why there is none."""
-    folded: bool
-    """Whether the template takes no system role, so that the user says it."""
-    switches: list[str]
-    """The variables by which it was told not to think."""
+    folded: bool  # whether the template takes no system role, so that the user says it
+    switches: list[str]  # the variables by which it was told not to think
 
 
 def render(template: ChatTemplate, messages: Sequence[Message]) -> list[Segment]:

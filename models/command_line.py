@@ -13,8 +13,7 @@ import click
 
 from decoding_core.foreign_text import one_line
 
-SHOWN = 8
-"""Options that plain --help shows: the first ones that a command declares."""
+SHOWN = 8  # options that plain --help shows: the first ones that a command declares
 _ALL = "models.command_line.all"
 
 

@@ -24,10 +24,8 @@ class ModelCard:
     """A model that comes with the project."""
 
     name: str
-    role: str
-    """`specialist` or `generalist`."""
-    file: str
-    """Relative to this folder."""
+    role: str  # `specialist` or `generalist`
+    file: str  # relative to this folder
     sha256: str
     quantisation: str
     vocabulary: str
@@ -59,20 +57,16 @@ class HubModel:
 
     name: str
     family: str
-    size: str
-    """Number of parameters, as in the model's name."""
+    size: str  # number of parameters, as in the model's name
     repository: str
     file: str
     quantisation: str
-    gigabytes: float
-    """Size of the file in 10^9 bytes, rounded."""
-    cache: int
-    """KiB of memory for each token."""
+    gigabytes: float  # size of the file in 10^9 bytes, rounded
+    cache: int  # KiB of memory for each token
     licence: str
     names: Literal["seen", "from memory", "checked"]
     """Where repository and file name come from; `checked` with a hub."""
-    sha256: str
-    """Empty if unknown."""
+    sha256: str  # empty if unknown
 
     def memory(self, context_length: int, texts: int = 1) -> int:
         """About how many bytes the weights and the caches of N texts take."""
@@ -85,8 +79,7 @@ class KnownPair:
 
     specialist: str
     generalist: str
-    note: str
-    """What is peculiar about it; often empty."""
+    note: str  # what is peculiar about it; often empty
 
 
 @cache

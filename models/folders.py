@@ -20,8 +20,7 @@ from decoding_core.errors import InvalidSettingsError
 from decoding_core.foreign_text import one_line
 
 WRITER_VARIABLE = "SPECSTEER_WRITER"
-WRITERS = "writers"
-"""The folder of those who write besides the one."""
+WRITERS = "writers"  # the folder of those who write besides the one
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 

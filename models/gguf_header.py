@@ -23,8 +23,7 @@ _SCALARS = {
 _UNSIGNED, FLOAT, _BOOLEAN, STRING, _ARRAY = 4, 6, 7, 8, 9
 _MOST_KEYS = 4096
 _MOST_TENSORS = 1 << 16
-_LONGEST_NAME, _MOST_DIMENSIONS = 63, 4
-"""ggml's own limits on a tensor."""
+_LONGEST_NAME, _MOST_DIMENSIONS = 63, 4  # ggml's own limits on a tensor
 _LONGEST_STRING = 4 << 20
 MOST_HELD = 128 << 20
 """Bytes of memory. The largest vocabularies, of 262,144 tokens and 514,906 merges, take
@@ -37,10 +36,8 @@ class TensorInfo:
 
     shape: tuple[int, ...]
     """ggml's order: the dimension that is contiguous in memory comes first."""
-    kind: int
-    """ggml's number of the type, 0 for float32."""
-    offset: int
-    """Bytes from the beginning of the file."""
+    kind: int  # ggml's number of the type, 0 for float32
+    offset: int  # bytes from the beginning of the file
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +49,7 @@ class GGUFLayout:
     """GGUF's number of each value's type: llama.cpp ends the process on another type
     than it expects."""
     tensors: dict[str, TensorInfo]
-    size: int
-    """Bytes of the file."""
+    size: int  # bytes of the file
 
 
 def read_layout(path: Path) -> GGUFLayout:
@@ -101,8 +97,7 @@ class _Reader:
     """Reads values one after the other, and counts the bytes of memory they take."""
 
     file: BinaryIO
-    size: int
-    """Bytes of the file."""
+    size: int  # bytes of the file
     held: int = 0
 
     def layout(self) -> GGUFLayout:

@@ -29,8 +29,7 @@ from starlette.types import Receive, Scope, Send
 
 from decoding_core.errors import MessageError
 
-TEXT_LIMIT = 1 << 18
-"""Characters of a message or a prompt."""
+TEXT_LIMIT = 1 << 18  # characters of a message or a prompt
 _LONGEST_STOP = 256
 
 
@@ -263,8 +262,7 @@ class StopFinder:
 
 FinishReason = Literal["stop", "length"]
 """The text came to its end or to a stop string; it reached the limit of its length."""
-DONE = b"data: [DONE]\n\n"
-"""The last event of a stream that came to its end."""
+DONE = b"data: [DONE]\n\n"  # the last event of a stream that came to its end
 _KINDS = {
     401: "authentication_error",
     403: "permission_error",
@@ -293,8 +291,7 @@ class Answer:
     """The answer to one request of a chat or for a completion."""
 
     model: str
-    created: int
-    """Seconds since 1970."""
+    created: int  # seconds since 1970
     chat: bool
     id: str = field(default_factory=lambda: secrets.token_hex(12))
 

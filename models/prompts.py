@@ -49,10 +49,8 @@ class Request:
 
     text: str
     task: str = "email"
-    recipient: str = ""
-    """Whom an email is for, or what a review is of; may be empty."""
-    tone: str = ""
-    """How it is to be written, as an adjective; may be empty."""
+    recipient: str = ""  # whom an email is for, or what a review is of; may be empty
+    tone: str = ""  # how it is to be written, as an adjective; may be empty
 
 
 def public_messages(request: Request) -> list[Message]:

@@ -24,8 +24,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 if sys.platform != "win32":
     import resource
 
-_MEMORY = 512 << 20
-"""Bytes of address space, of which Python and Jinja take a tenth."""
+_MEMORY = 512 << 20  # bytes of address space, of which Python and Jinja take a tenth
 _LONGEST = 256 << 10
 """Characters of a template, and of what it writes around the messages. The longest
 among usual models has about 16,000."""

@@ -26,10 +26,8 @@ from personal_store.errors import (
     is_no_database,
 )
 
-SCHEMA = 9
-"""Number of the schema in schema.sql, written to the file as `user_version`."""
-PATIENCE = 30
-"""Seconds to wait for another process that is writing."""
+SCHEMA = 9  # number of the schema in schema.sql, written to the file as `user_version`
+PATIENCE = 30  # seconds to wait for another process that is writing
 _PRAGMAS = (
     "synchronous = NORMAL",
     "foreign_keys = ON",

@@ -31,10 +31,8 @@ from personal_store.connection import (
 )
 from personal_store.errors import StoreBusyError, StoreError, faults
 
-NAME = "other"
-"""The schema under which another store is read."""
-SHORTEST = 8
-"""Characters of a passphrase."""
+NAME = "other"  # the schema under which another store is read
+SHORTEST = 8  # characters of a passphrase
 _PATIENCE = 5  # seconds that another program may hold the store
 
 

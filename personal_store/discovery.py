@@ -25,8 +25,7 @@ from personal_store.files import (
 )
 from personal_store.importers.service_files import Exports, ServiceFile, unread_file
 
-INTERVAL = 3.0
-"""Seconds between two looks."""
+INTERVAL = 3.0  # seconds between two looks
 
 _Mark = tuple[int, int]
 _NEVER = (
@@ -44,8 +43,7 @@ class Found:
     kind: str
     sources: tuple[Source, ...]
     files: int
-    size: int
-    """Bytes of these files."""
+    size: int  # bytes of these files
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +55,8 @@ class Discovery:
     """What could be read, but does not say who wrote it."""
     kept_out: tuple[tuple[Source, ServiceFile], ...] = ()
     """Files of services that are not read, with what is known of them."""
-    left: tuple[Source, ...] = ()
-    """Other files that no importer takes."""
-    faults: tuple[str, ...] = ()
-    """What cannot be read, as sentences."""
+    left: tuple[Source, ...] = ()  # other files that no importer takes
+    faults: tuple[str, ...] = ()  # what cannot be read, as sentences
 
     def left_by_suffix(self) -> Counter[str]:
         """How many files of each suffix no importer knows."""

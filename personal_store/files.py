@@ -30,13 +30,10 @@ from typing import IO, Any, cast
 
 from personal_store.errors import SourceError
 
-HEAD = 65_536
-"""Bytes of a file by which importers recognise it."""
-MAX_WHOLE = 256 * 1024 * 1024
-"""Bytes of a file that is read in one piece."""
+HEAD = 65_536  # bytes of a file by which importers recognise it
+MAX_WHOLE = 256 * 1024 * 1024  # bytes of a file that is read in one piece
 MAX_MEMBERS = 100_000
-MAX_RATIO = 1_000
-"""How much larger one member may be than it is in the archive."""
+MAX_RATIO = 1_000  # how much larger one member may be than it is in the archive
 MAX_TOTAL = 1024**3
 """Bytes that any archive may unpack to; larger ones up to MAX_TOTAL_RATIO."""
 MAX_TOTAL_RATIO = 100
@@ -86,8 +83,7 @@ class Source:
     """Gives the bytes of a member, seekable; a plain file is opened by its path."""
     modified: int | None = None
     """Seconds since 1970, as the file system or the archive says."""
-    fault: str = ""
-    """Why it cannot be read, as a sentence. Nobody opens it then."""
+    fault: str = ""  # why it cannot be read, as a sentence. Nobody opens it then.
     appends: bool = False
     """Whether the source only ever grows at its end, as a folder on a server does: what
     an earlier run has read is not read again."""

@@ -40,17 +40,14 @@ TIMES = 3
 """Room that a text takes: itself, its search terms, and the log before they settle."""
 MAIL_TEXT = 0.1
 """Share of a mailbox that is text worth storing; the rest is markup and attachments."""
-LEAST = 32 * 1024 * 1024
-"""Bytes that must be free for any import."""
+LEAST = 32 * 1024 * 1024  # bytes that must be free for any import
 _SETTLED = 2_000_000_000
 """Nanoseconds that a file has to be older than its import: a second change within one
 tick of the file system's clock would not show."""
 _BLOCK = 1 << 20
 _NAME = "unfinished imports"
-_MOST = 20
-"""Imports that are remembered; the oldest go first."""
-_EVERY = 1.0
-"""Seconds after which it is noted how far an import is."""
+_MOST = 20  # imports that are remembered; the oldest go first
+_EVERY = 1.0  # seconds after which it is noted how far an import is
 
 
 @contextmanager
@@ -160,13 +157,10 @@ class Before:
     """The last import that read a source to its end."""
 
     run_id: int
-    size: int
-    """Bytes of the source when it was imported."""
+    size: int  # bytes of the source when it was imported
     mark: str
-    digest: str
-    """A hash over all bytes of the source; empty where it is not known."""
-    things: int
-    """Texts and what else was counted in it, but failures."""
+    digest: str  # A hash over all bytes of the source; empty where it is not known
+    things: int  # texts and what else was counted in it, but failures
 
     @classmethod
     def of(
@@ -256,18 +250,14 @@ def carry_over(db: Database, before: Before, run_id: int) -> None:
 class Unfinished:
     """An import as it was asked for, and how far it came."""
 
-    kind: str
-    """An importer, or `auto`."""
+    kind: str  # an importer, or `auto`
     path: Path
     me: tuple[str, ...] = ()
     mapping: Mapping[str, str] = field(default_factory=dict)
-    mine: bool = False
-    """Whether files that do not say who wrote them are the person's."""
-    done: int = 0
-    """Bytes."""
+    mine: bool = False  # whether files that do not say who wrote them are the person's
+    done: int = 0  # bytes
     total: int = 0
-    when: str = ""
-    """When that was noted, as in ISO 8601."""
+    when: str = ""  # when that was noted, as in ISO 8601
 
     @property
     def in_words(self) -> str:

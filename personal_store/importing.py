@@ -39,8 +39,7 @@ from personal_store.records import (
 )
 from personal_store.store import Store
 
-BATCH = 700
-"""Records per transaction."""
+BATCH = 700  # records per transaction
 LONGEST = 3.0
 """Seconds after which less is written too, so that a slow source loses no more."""
 
@@ -147,11 +146,9 @@ class _Import:
     sources: Sequence[Source]
     mapping: Mapping[str, str]
     readers: Readers
-    again: bool
-    """Whether files are read that have not changed."""
+    again: bool  # whether files are read that have not changed
     report: ImportReport
-    before: int = 0
-    """The largest id that this import found in the store."""
+    before: int = 0  # the largest id that this import found in the store
     newest_before: int = 0
     """The largest id that this import found in the store; 0 if it goes on with one."""
     ends: list[Callable[[], None]] = field(default_factory=list)

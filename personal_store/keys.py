@@ -11,8 +11,7 @@ from typing import Any
 from base.extras import how_to_add
 from personal_store.errors import StoreError, StoreLockedError
 
-VARIABLE = "SPECSTEER_STORE_KEY"
-"""Environment variable that holds the passphrase."""
+VARIABLE = "SPECSTEER_STORE_KEY"  # environment variable that holds the passphrase
 _SERVICE = "specsteer"
 _KEYRING = ("keyring", "keyring.errors")
 

@@ -42,30 +42,25 @@ class RawText:
 class Document:
     """One text as an importer read it, cleaned, before anybody judged who wrote it."""
 
-    position: int
-    """Units of the source read once this text is dealt with."""
+    position: int  # units of the source read once this text is dealt with
     key: str
     """Says which text this is, wherever it stands in the source. Never a position."""
     kind: str
     text: str
     title: str = ""
-    recipient: str = ""
-    """Whom it was written to, or what it is a review of."""
+    recipient: str = ""  # whom it was written to, or what it is a review of
     recipient_address: str = ""
     sender: str = ""
     """Lower-cased address of the writer; empty where an export holds only own texts."""
-    sender_name: str = ""
-    """The writer's name as the source has it."""
+    sender_name: str = ""  # the writer's name as the source has it
     answer_to: str = ""
     """Whom a mail asks to be answered to, as `Name <address>`; empty for its sender."""
-    sent_at: int | None = None
-    """Seconds since 1970, UTC."""
+    sent_at: int | None = None  # seconds since 1970, UTC
     rating: float | None = None
     labels: tuple[str, ...] = ()
     thread: str = ""
     reply_to: str = ""
-    trimmed: bool = False
-    """Quotes or forwarded text of others were cut away."""
+    trimmed: bool = False  # quotes or forwarded text of others were cut away
     cleaning: int = 0
     """Version of the cleaning rules that made the text; `UNREAD`: none has yet."""
     raw: bytes | None = None
@@ -108,8 +103,7 @@ class ReadOptions:
     """What an importer may want to know besides the file."""
 
     me: frozenset[str] = frozenset()
-    start: int = 0
-    """Position up to which an interrupted run has already committed."""
+    start: int = 0  # position up to which an interrupted run has already committed
     mapping: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -151,30 +145,24 @@ class Passage:
     source: str
     terms: dict[str, float] = field(default_factory=dict)
     """What the score's part `bm25` is the sum of, word by word."""
-    sender: str = ""
-    """Address of the writer, where the source names one."""
+    sender: str = ""  # address of the writer, where the source names one
     sender_name: str = ""
     answer_to: str = ""
     """Whom it asks to be answered to, as `Name <address>`; empty for its sender."""
-    own: bool = True
-    """Whether the owner wrote it."""
+    own: bool = True  # whether the owner wrote it
 
 
 @dataclass(slots=True)
 class ImportReport:
     """Counts of one import, and what could not be read."""
 
-    added: int = 0
-    """Own texts stored by this run."""
-    updated: int = 0
-    """Own texts that were known but read differently before."""
+    added: int = 0  # own texts stored by this run
+    updated: int = 0  # own texts that were known but read differently before
     received: int = 0
     """Texts of others stored by this run, in case their writer turns out to be you."""
-    met: int = 0
-    """Texts of others that were stored before; they are counted as skipped."""
+    met: int = 0  # texts of others that were stored before; they are counted as skipped
     failures: list[ImportFailure] = field(default_factory=list)
-    reasons: Counter[str] = field(default_factory=Counter)
-    """Why things were skipped."""
+    reasons: Counter[str] = field(default_factory=Counter)  # why things were skipped
     notes: list[str] = field(default_factory=list)
     """Sentences worth reading: who "me" is, where an interrupted run went on."""
 

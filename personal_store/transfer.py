@@ -140,14 +140,10 @@ def as_mailbox(db: Database) -> Iterator[bytes]:
 class Merged:
     """What a merge came to."""
 
-    added: int
-    """Texts that only the other store had."""
-    changed: int
-    """Texts of both that were cleaned better, or put away, there."""
-    forgotten: int
-    """Texts that went because one of the two had forgotten them."""
-    addresses: tuple[str, ...]
-    """Addresses of the owner that only the other store knew."""
+    added: int  # texts that only the other store had
+    changed: int  # texts of both that were cleaned better, or put away, there
+    forgotten: int  # texts that went because one of the two had forgotten them
+    addresses: tuple[str, ...]  # addresses of the owner that only the other store knew
 
 
 def merge(db: Database, path: Path, other: Path) -> Merged:

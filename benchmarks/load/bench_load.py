@@ -33,21 +33,16 @@ from decoding_core.messages import DraftBlock, OpenSession, Terms, Verdict, dige
 from decoding_core.verifier import role_of
 from models.command_line import Command
 
-FACTOR = 2.0
-"""Most that a flood may raise another user's p95, against a quiet server."""
-FLAT = 0.05
-"""Growth of memory over a soak that still counts as none, of what there was."""
-_BEGINS_SECONDS = 3.0
-"""After which a flood has reached all its parts."""
+FACTOR = 2.0  # most that a flood may raise another user's p95, against a quiet server
+FLAT = 0.05  # growth of memory over a soak that still counts as none, of what there was
+_BEGINS_SECONDS = 3.0  # after which a flood has reached all its parts
 _SAMPLE_SECONDS = 5.0
 _WARM_UP = 0.3
 """Part of the samples that does not count: caches fill, the allocator settles."""
 _POLL_SECONDS = 0.02
 _CONTEXT = 1024
-_TOKEN = "token-of-"
-"""What the token of a user's device begins with."""
-_OPENINGS, _HALF_HEADERS, _SLOW_READERS = 256, 128, 32
-"""Of a flood, at once."""
+_TOKEN = "token-of-"  # what the token of a user's device begins with
+_OPENINGS, _HALF_HEADERS, _SLOW_READERS = 256, 128, 32  # of a flood, at once
 
 
 def serve() -> None:
@@ -90,8 +85,7 @@ class Household:
 
     url: str
     process: subprocess.Popen[str]
-    models: dict[str, Any]
-    """What `GET /v1/models` says."""
+    models: dict[str, Any]  # what `GET /v1/models` says
 
     @property
     def address(self) -> tuple[str, int]:
@@ -157,8 +151,7 @@ class Text:
     prompt: int = 300
     rounds: int = 20
     drafted: int = 8
-    pause: float = 0.02
-    """Seconds that it drafts between a verdict and the next block."""
+    pause: float = 0.02  # seconds that it drafts between a verdict and the next block
     seed: int = 0
 
 
@@ -166,12 +159,10 @@ class Text:
 class Times:
     """What the device saw."""
 
-    first: float = 0.0
-    """Seconds from asking for the session to the first verdict."""
+    first: float = 0.0  # seconds from asking for the session to the first verdict
     rounds: list[float] = field(default_factory=list)
     """Seconds from each further block to its verdict."""
-    refused: int = 0
-    """How often it was asked to come back."""
+    refused: int = 0  # how often it was asked to come back
 
 
 def headers(user: str) -> dict[str, str]:
@@ -348,15 +339,12 @@ class Row:
     slots: int
     at_once: bool
     rounds_per_second: float
-    first_ms: float
-    """Median of the time from the opening to the first verdict."""
+    first_ms: float  # median of the time from the opening to the first verdict
     p50_ms: float
-    p95_ms: float
-    """Of the further rounds."""
+    p95_ms: float  # of the further rounds
     computing_ms: float
     """Of the server, for each round; prompts are shared out over the rounds."""
-    refused: int
-    """How often a device was asked to come back."""
+    refused: int  # how often a device was asked to come back
 
 
 def measure(home: Household, slots: int, texts: list[Text], *, at_once: bool) -> Row:

@@ -63,8 +63,7 @@ PACES = Paces(
     Pace(0.0, prompt_token=0.00005),
 )
 """The base's pass is in the generalist's."""
-PUBLIC, PRIVATE = 300, 950
-"""Tokens of the prompts of a paced pair."""
+PUBLIC, PRIVATE = 300, 950  # tokens of the prompts of a paced pair
 _WARM = MethodSettings(temperature=0.7, top_p=0.95)
 """Of the embedded pair, as in the app; a trace is followed at 0."""
 _THRESHOLDS = (1.0, 0.5, 0.1)  # of steering, if the models decide

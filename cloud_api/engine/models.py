@@ -16,8 +16,7 @@ from decoding_core.verifier import VerifierRole
 from models.running.interface import Model, TextSlots
 from models.running.settings import EngineSettings
 
-BLOCK = 8
-"""Tokens of a usual block: what the server's models read most of the time."""
+BLOCK = 8  # tokens of a usual block: what the server's models read most of the time
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +24,8 @@ class StockAddress:
     """A model that a stock server (vLLM) runs."""
 
     url: str
-    model: str = ""
-    """The name it is served by; "": the server serves a single one."""
-    key: str = field(default="", repr=False)
-    """Of the server, if it wants one."""
+    model: str = ""  # the name it is served by; "": the server serves a single one
+    key: str = field(default="", repr=False)  # of the server, if it wants one
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +54,7 @@ class LoadProgress:
 
     role: str = ""
     """`generalist` or `base`, whichever is being loaded; empty before and after."""
-    share: float = 0.0
-    """Of that one, from 0 to 1."""
+    share: float = 0.0  # of that one, from 0 to 1
 
 
 class ServedModel:
@@ -146,8 +142,7 @@ class ReadingCounts:
     seconds: float = 0.0
     batches: Counter[int] = field(default_factory=Counter)
     """How many passes there were, by how many texts each read."""
-    held: int = 0
-    """How many tokens its slots hold now."""
+    held: int = 0  # how many tokens its slots hold now
 
 
 @dataclass(slots=True)
@@ -160,8 +155,7 @@ class EngineCounts:
     """How many texts lost their slot before they ended: by `turn` to one that waited,
     by `budget` to one that needed their tokens, by `rest` as the models were
     unloaded."""
-    reread: int = 0
-    """Tokens that these had to read once more."""
+    reread: int = 0  # tokens that these had to read once more
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +163,7 @@ class Models:
     """The models that verify."""
 
     generalist: BatchEngine | ServedModel
-    base: BatchEngine | ServedModel | None = None
-    """None: the devices run it."""
+    base: BatchEngine | ServedModel | None = None  # none: the devices run it
     at_once: bool = False
     """Whether both read at the same time, each in a thread of its own."""
     in_pieces: bool = True

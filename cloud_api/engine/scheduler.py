@@ -43,12 +43,10 @@ from decoding_core.messages import Verdict, check_verdict
 from decoding_core.protocols import BatchEngine, Reading, Rows
 from decoding_core.verifier import evaluate_rows, start_of_reading
 
-CHUNK = 256
-"""Tokens of a prompt that one step reads if nobody else writes."""
+CHUNK = 256  # tokens of a prompt that one step reads if nobody else writes
 AHEAD = 64
 """The same of a text that is read ahead: a block that comes meanwhile waits for it."""
-ROWS = 512
-"""Rows of logits that one step may give; the rest waits for the next."""
+ROWS = 512  # rows of logits that one step may give; the rest waits for the next
 PASSED_OVER = 8
 """Steps with blocks of several users after which a prompt has its chunk too."""
 SHORTEST_FIRST = 3
@@ -65,8 +63,7 @@ TENURE = 10
 slot anew costs one reading of the text, so swaps cost at most about a tenth."""
 _NEVER = -math.inf
 
-Party = tuple[str, str]
-"""A user, and a device of theirs."""
+Party = tuple[str, str]  # A user, and a device of theirs
 Result = Verdict | Exception
 Outcome = tuple[Rows, Rows | None] | DecodingError
 """Rows of the generalist, and of the base if that is used; or what went wrong."""
@@ -84,33 +81,28 @@ class Round:
     """None: the text is only read ahead, and `done` is not called."""
     key: tuple[int, int, int] = (0, 0, 0)
     """Number of the text in its session, epoch and round, in the order of coming."""
-    position: int = 0
-    """How many tokens stand before the block."""
+    position: int = 0  # how many tokens stand before the block
     whole: int = 0
     """How many tokens a verdict keeps that refuses none; 0 if the device decides."""
     done: Callable[[Result], None] = lambda _: None
     candidates: int | None = None
     """How many of a row's likeliest tokens its verdict is made of; None: not known."""
-    asked: tuple[int, ...] = ()
-    """The tokens that it looks up besides."""
+    asked: tuple[int, ...] = ()  # the tokens that it looks up besides
     alone: bool = False
     """Whether its text comes token by token, and a token may be read alone."""
-    party: Party = ("", "")
-    """Whose text it is, and on which device it is written."""
+    party: Party = ("", "")  # whose text it is, and on which device it is written
 
 
 @dataclass(slots=True, eq=False)
 class SlotCache:
     """What one model has read in one slot."""
 
-    engines: list[BatchEngine]
-    """The scheduler's; empty while the models rest."""
+    engines: list[BatchEngine]  # the scheduler's; empty while the models rest
     model: int
     number: int
     counts: ReadingCounts
     read: tuple[int, ...] = ()
-    together: int = 0
-    """How many of them, from the first, were read with others."""
+    together: int = 0  # how many of them, from the first, were read with others
 
     def start(self, round_: Round) -> int:
         """From where the model must read to give the rows of a round."""
@@ -143,24 +135,19 @@ class Text:
     party: Party = ("", "")
     rounds: deque[Round] = field(default_factory=deque)
     """Its blocks that wait, in the order in which they came."""
-    ahead: Round | None = None
-    """What is read while no block of any text waits."""
+    ahead: Round | None = None  # what is read while no block of any text waits
     slot: Sequence[SlotCache] = ()
     """A cache of the generalist, and of the base if there is one; empty: no slot."""
-    room: int = 0
-    """How much of the scheduler's budget its slot takes."""
-    used: float = _NEVER
-    """When something was last read in its slot."""
-    read: int = 0
-    """How many tokens were read in its slot, rolled back ones too."""
+    room: int = 0  # how much of the scheduler's budget its slot takes
+    used: float = _NEVER  # when something was last read in its slot
+    read: int = 0  # how many tokens were read in its slot, rolled back ones too
     epoch: tuple[int, int] = (0, 0)
     """The earliest text and epoch whose blocks are wanted."""
     failed: Round | None = None
     """A block that a model failed on: until it comes again, what follows is stale."""
     answered: float = _NEVER
     """When the last of its blocks was answered; never: it was only read ahead."""
-    pause: float = 0.0
-    """How long its device then took until the next block."""
+    pause: float = 0.0  # how long its device then took until the next block
     lost: int = 0
     """How many tokens were read for it when it lost its slot; 0 while it has one."""
     gave_way: bool = False
@@ -201,10 +188,8 @@ class Turn:
 
     text: Text
     round: Round
-    size: int
-    """How many tokens."""
-    is_part: bool = False
-    """Whether they are a chunk, and give no logits yet."""
+    size: int  # how many tokens
+    is_part: bool = False  # whether they are a chunk, and give no logits yet
 
     @property
     def user(self) -> str:
@@ -222,8 +207,7 @@ class PromptPace:
 
     FEWEST, MOST = 8, 256
     PART, SLACK = 0.6, 1.2
-    TRY_AGAIN = 64
-    """Steps after which one reads a third more, once one was too slow."""
+    TRY_AGAIN = 64  # steps after which one reads a third more, once one was too slow
 
     def __init__(self) -> None:
         self.tokens = 16

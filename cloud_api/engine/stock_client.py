@@ -28,8 +28,7 @@ SECONDS = 50.0
 _CONNECT_SECONDS = 3.0
 _RETRY_SECONDS = 1.0
 _MOST_CONNECTIONS = 8
-_SMALL = 1 << 20
-"""Bytes of an answer that holds no rows: names, limits, errors."""
+_SMALL = 1 << 20  # bytes of an answer that holds no rows: names, limits, errors
 _LONGEST_DETAIL = 300
 _BROKEN = (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError)
 

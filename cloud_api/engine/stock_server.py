@@ -42,32 +42,25 @@ from models.running.interface import token_list_id
 
 MOST_CANDIDATES = 1000
 """However many a server would give: an answer of 500 rows then has 20 million bytes."""
-BY_ID = 128
-"""Tokens that vLLM gives by id in one call."""
-UNBOUNDED = 1e30
-"""Stands for 'no bound is known' among finite numbers."""
+BY_ID = 128  # tokens that vLLM gives by id in one call
+UNBOUNDED = 1e30  # stands for 'no bound is known' among finite numbers
 _SPARE = 4
 """Tokens asked for beyond the candidates: what ties with the last one is among them,
 and the likeliest of the others is known, not bounded."""
 _ROW_BYTES, _TOKEN_BYTES = 4096, 64
 """Of an answer's row, and of each token of it; vLLM 0.32 takes 500 and 40."""
-_NO_LOGPROB = -9000.0
-"""vLLM writes -9999 for minus infinity."""
-_ROUNDING = 1e-5
-"""More than float32 can have taken from a sum of a row's probabilities."""
-_MOST_OVER = 1e-3
-"""By which rounding lets a row sum to more than 1."""
+_NO_LOGPROB = -9000.0  # vLLM writes -9999 for minus infinity
+_ROUNDING = 1e-5  # more than float32 can have taken from a sum of a row's probabilities
+_MOST_OVER = 1e-3  # by which rounding lets a row sum to more than 1
 _MOST_PADDING = 8
 """Times as many rows as tokens that an embedding has at most; a likeliest token is no
 less likely than if all of these were alike."""
 _TOKEN_ID = re.compile(r"token_id:([0-9]{1,9})")
 _AT_ONCE = 8
-_TRIES = 3
-"""Of a call whose rows came back damaged, by another's call by id."""
+_TRIES = 3  # of a call whose rows came back damaged, by another's call by id
 _SILENCE_SECONDS = 10.0
 """After which the server may be another one: no model is loaded in less."""
-_REST_SECONDS = 1.0
-"""After a server was away, so long nobody waits for it again."""
+_REST_SECONDS = 1.0  # after a server was away, so long nobody waits for it again
 _PROBE_TOKENS, _PROBE_DEPTH, _PROBE_NATS = 20, 10.0, 0.25
 """A model is known by its 20 likeliest tokens behind a fixed prompt. Those within 10
 nats of the first may be off by a quarter: rounding depends on what else is computed."""
@@ -75,8 +68,7 @@ _LONGEST_NAME = 80
 _log = logging.getLogger("cloud_api")
 _T = TypeVar("_T")
 Prompt = tuple[int, ...]
-Pair = tuple[Prompt, int]
-"""A token, and what stands before it."""
+Pair = tuple[Prompt, int]  # A token, and what stands before it
 
 
 class _Row(NamedTuple):

@@ -20,8 +20,7 @@ from decoding_core.residual import truncation_bound
 from decoding_core.sampling import Floats
 from decoding_core.settings import MethodSettings
 
-STEPS, LIGHT_STEPS = 20, 1
-"""The papers' T, of CoSteer and of LightCoSteer."""
+STEPS, LIGHT_STEPS = 20, 1  # the papers' T, of CoSteer and of LightCoSteer
 
 
 def steps_as_strength(

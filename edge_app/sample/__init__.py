@@ -21,8 +21,7 @@ RECORDED: Final = Path(__file__).with_name("recorded-run.jsonl")
 """The events of a real run of the embedded pair over these letters, for REQUEST: a
 tape of `make tape`. If it stands in for models, what was sent is left out."""
 WRITER: Final = "Tess Marlow"
-ADDRESS: Final = "tess@example.org"
-"""Only letters from here are the writer's own."""
+ADDRESS: Final = "tess@example.org"  # only letters from here are the writer's own
 RECIPIENT: Final = "Ana"
 REQUEST: Final = "Thank Ana for the photos. Say yes to the weekend of the 14th."
 """The brief that is already filled in; the last letter in LETTERS waits for it."""

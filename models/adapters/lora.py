@@ -29,8 +29,7 @@ Ids = tuple[int, ...]
 class Lesson:
     """A text to be learnt."""
 
-    prompts: tuple[Ids, ...]
-    """What may stand before it; one for each pass, in turn."""
+    prompts: tuple[Ids, ...]  # what may stand before it; one for each pass, in turn
     text: Ids
 
 
@@ -39,16 +38,11 @@ class AdapterRecipe:
     """How an adapter is trained."""
 
     rank: int = 8
-    alpha: float = 16.0
-    """The change counts alpha / rank."""
-    passes: int = 5
-    """How often each text is read."""
-    batch: int = 4
-    """Texts a step."""
-    rate: float = 1e-3
-    """Of AdamW; it rises for a few steps and falls to zero."""
-    seed: int = 0
-    """Of the beginning, and of the order of the texts."""
+    alpha: float = 16.0  # the change counts alpha / rank
+    passes: int = 5  # how often each text is read
+    batch: int = 4  # texts a step
+    rate: float = 1e-3  # of AdamW; it rises for a few steps and falls to zero
+    seed: int = 0  # of the beginning, and of the order of the texts
     precision: str = "float32"
     """Of the model's weights while they are read: `float32` or `bfloat16`."""
 
@@ -109,8 +103,7 @@ class Lora:
 
     alpha: float
     rank: int
-    matrices: Mapping[str, tuple[Matrix, Matrix]]
-    """A (rank, in) and B (out, rank)."""
+    matrices: Mapping[str, tuple[Matrix, Matrix]]  # A (rank, in) and B (out, rank)
 
     @property
     def strength(self) -> float:
@@ -171,8 +164,7 @@ class LoraFile:
 
     path: Path
     architecture: str
-    alpha: float
-    """0 if the file leaves the strength to the scale alone."""
+    alpha: float  # 0 if the file leaves the strength to the scale alone
     matrices: Mapping[str, tuple[Matrix, Matrix]]
     """A (rank, in) and B (out, rank), by the weight they change."""
 

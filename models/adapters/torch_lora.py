@@ -33,8 +33,7 @@ CONFIG = "adapter_config.json"
 _WEIGHTS = "adapter_model.safetensors"
 _PREFIX = "base_model.model."
 _PEFT_A, _PEFT_B = ".lora_A.weight", ".lora_B.weight"
-_LARGEST_CONFIG = 1 << 20
-"""Bytes of the configuration; usual ones take a thousand."""
+_LARGEST_CONFIG = 1 << 20  # bytes of the configuration; usual ones take a thousand
 _PLAIN: dict[str, tuple[Any, ...]] = {
     "peft_type": ("LORA",),
     "bias": (None, "none"),

@@ -47,8 +47,7 @@ from models.adapters.lora import (
 from models.engines.transformers import device_of, from_files
 
 _CLIP = 1.0
-_WARM_UP = 5
-"""Steps in which the rate rises."""
+_WARM_UP = 5  # steps in which the rate rises
 _PREFIX, _SUFFIX = "base_model.model.", ".lora_A.weight"
 
 

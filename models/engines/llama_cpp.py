@@ -36,26 +36,18 @@ from models.running.interface import Model, TextSlots, Vocabulary, padding_name
 from models.running.llama_library import last_complaint, load_library
 from models.running.settings import EngineSettings
 
-_BATCH = 512
-"""Tokens that one decode reads at most; longer readings take several."""
-_MOST_SLOTS = 255
-"""llama.cpp's limit of 256 sequences, less the scratch sequence."""
-_SCRATCH = 256
-"""Cells of the scratch sequence."""
+_BATCH = 512  # tokens that one decode reads at most; longer readings take several
+_MOST_SLOTS = 255  # llama.cpp's limit of 256 sequences, less the scratch sequence
+_SCRATCH = 256  # cells of the scratch sequence
 _ABORTABLE = 64
 """Tokens from which a decode can be aborted: the callback costs too much on fewer."""
-_LONGEST_PIECE = 4096
-"""Bytes of a token."""
-_NO_ROOM, _ABORTED = 1, 2
-"""What `llama_decode` returns, besides 0."""
-_UNUSED = 1 << 1
-"""LLAMA_TOKEN_ATTR_UNUSED: what fills an embedding up to a round size."""
+_LONGEST_PIECE = 4096  # bytes of a token
+_NO_ROOM, _ABORTED = 1, 2  # what `llama_decode` returns, besides 0
+_UNUSED = 1 << 1  # LLAMA_TOKEN_ATTR_UNUSED: what fills an embedding up to a round size
 _NO_TEXT = 1 << 0 | 1 << 3
 """LLAMA_TOKEN_ATTR_UNKNOWN and _CONTROL: what a text must not name."""
-_RANK = 4
-"""LLAMA_POOLING_TYPE_RANK, as files name it."""
-_LONGEST_READING = 1024
-"""Tokens that a reranker reads at once; longer texts are cut."""
+_RANK = 4  # LLAMA_POOLING_TYPE_RANK, as files name it
+_LONGEST_READING = 1024  # tokens that a reranker reads at once; longer texts are cut
 _LEAST_ROOM = 16
 _QUERY_SHARE = 0.5
 _PLACE = re.compile(r"(\{query\}|\{document\})")
@@ -394,8 +386,7 @@ class LlamaModel(Model):
             self.handle = None
 
 
-load = LlamaModel
-"""What `running.loading` calls."""
+load = LlamaModel  # what `running.loading` calls
 
 
 class LlamaReranker:

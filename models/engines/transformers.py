@@ -48,15 +48,13 @@ import transformers
 
 from models.adapters.torch_lora import TorchLora
 
-_BATCH = 512
-"""Tokens of a text that one pass reads at most."""
+_BATCH = 512  # tokens of a text that one pass reads at most
 _STOPPABLE = 64
 """Tokens of a pass from which it is looked at each layer whether to stop."""
 _ALIKE = 2
 """Texts are read in one pass if none has more than twice the tokens of another, since
 the shorter ones are filled up."""
-_ROOM = 256
-"""Tokens by which a text's cache grows at least."""
+_ROOM = 256  # tokens by which a text's cache grows at least
 _LONGEST_REASON = 300
 """Characters of what the library says against a model; some of it fills a screen."""
 _KINDS = ("full_attention", "sliding_attention")
@@ -390,8 +388,7 @@ class TransformersModel(Model):
         self.weights = None
 
 
-load = TransformersModel
-"""What `running.loading` calls."""
+load = TransformersModel  # what `running.loading` calls
 
 
 class TensorRows:

@@ -34,8 +34,7 @@ _QUANTISATIONS = {
     37: "TQ2_0", 38: "MXFP4_MOE",
 }  # fmt: skip
 """`general.file_type` of GGUF, as llama.cpp's `llama_ftype` numbers it."""
-_UNUSED = 5
-"""The type of tokens that only fill an embedding up to a round size."""
+_UNUSED = 5  # the type of tokens that only fill an embedding up to a round size
 _NOT_WRITING = {"clip", "bert", "nomic-bert", "jina-bert-v2", "t5encoder", "whisper"}
 """Architectures that write no text: they see, hear, or turn a text into numbers."""
 _WRITING = ("ForCausalLM", "ForConditionalGeneration")
@@ -52,8 +51,7 @@ _CANNOT_FORGET = (
 _PART = re.compile(r"-(\d{5})-of-(\d{5})\.gguf$", re.IGNORECASE)
 _MOST_PARTS = 1000
 _MOST_TOKENS = 1 << 20
-_LONGEST_JSON = 64 << 20
-"""Bytes; the tokenizer of 262,144 tokens takes 33 million."""
+_LONGEST_JSON = 64 << 20  # bytes; the tokenizer of 262,144 tokens takes 33 million
 _LONGEST_NAME = 80
 _HALF, _WHOLE = 2, 4
 """Bytes of a cached number: llama.cpp keeps float16, transformers on a CPU float32."""
@@ -64,25 +62,18 @@ class ModelDescription:
     """Facts about a language model."""
 
     path: Path
-    name: str
-    """Whoever made the file wrote it; on one line."""
-    family: str
-    """The architecture, such as `qwen2`."""
-    size_label: str
-    """Such as `7B`; empty if unknown."""
+    name: str  # whoever made the file wrote it; on one line
+    family: str  # the architecture, such as `qwen2`
+    size_label: str  # such as `7B`; empty if unknown
     quantisation: str
-    file_bytes: int
-    """Of the weights, all parts together."""
+    file_bytes: int  # of the weights, all parts together
     loaded_bytes: int
     """Memory of the loaded weights: transformers computes in float32 on a CPU."""
-    context_length: int
-    """Tokens that the model was trained to read; 0 if unknown."""
-    cache_bytes: int
-    """Memory of the cache for each token; 0 if unknown."""
+    context_length: int  # tokens that the model was trained to read; 0 if unknown
+    cache_bytes: int  # memory of the cache for each token; 0 if unknown
     has_template: bool
     vocabulary_size: int
-    vocabulary_id: str
-    """Hash of the token list, as the engines compute it."""
+    vocabulary_id: str  # hash of the token list, as the engines compute it
 
     def memory(self, context_length: int, texts: int = 1) -> int:
         """Bytes for the weights and the caches of N texts."""
@@ -316,8 +307,7 @@ def _shown(text: str) -> str:
     return one_line(text)[:_LONGEST_NAME]
 
 
-TEXTS_OF_A_SERVER = 4
-"""How many texts the server that a device starts has room for."""
+TEXTS_OF_A_SERVER = 4  # how many texts the server that a device starts has room for
 LONGEST_TEXT = 8192
 """Tokens of a text that device and server have room for, if the model reads as many."""
 
@@ -331,10 +321,8 @@ _LIMIT = Path("/sys/fs/cgroup/memory.max")
 class MachineMemory:
     """Bytes of memory; 0 if unknown."""
 
-    total: int
-    """Of the machine, or of what a container may use."""
-    available: int
-    """Not used by other programs now; the total if that is unknown."""
+    total: int  # of the machine, or of what a container may use
+    available: int  # not used by other programs now; the total if that is unknown
 
     def fit(self, needed: int) -> Fit | None:
         """Whether N bytes fit; `tight`: only without what runs now. None if the

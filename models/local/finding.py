@@ -29,8 +29,7 @@ from models.local.describing import is_later_part, part_names
 
 NOTE = "pulled.json"
 _CHUNK = 8 << 20
-Progress = Callable[[int, int], None]
-"""Called with bytes done and bytes in all."""
+Progress = Callable[[int, int], None]  # called with bytes done and bytes in all
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +47,8 @@ class PulledNote:
     """The note of one repository."""
 
     repository: str
-    revision: str = ""
-    """The commit that the files are of."""
-    licence: str = ""
-    """As the hub named it when the person agreed to it."""
+    revision: str = ""  # the commit that the files are of
+    licence: str = ""  # as the hub named it when the person agreed to it
     files: dict[str, PulledFile] = field(default_factory=dict)
     """By their names in the repository."""
 
@@ -230,8 +227,7 @@ def resolve(name: str, role: str = "") -> Path:
     )
 
 
-_Found = Iterator[tuple[str, str, Path]]
-"""Source, name and path of models."""
+_Found = Iterator[tuple[str, str, Path]]  # source, name and path of models
 
 
 def _everything() -> _Found:

@@ -58,12 +58,9 @@ _NAMED = {"user-agent": "specsteer"}
 _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 _SECONDS = 30.0
 """For an answer of the hub; the library waits without end. Files have its own limit."""
-_LEAST = 1000
-"""Bytes that must come in as many seconds."""
-_LONGEST_LISTING = 16 << 20
-"""Bytes of the answer about a repository."""
-_SPARE = 256 << 20
-"""Bytes of the disk that stay free."""
+_LEAST = 1000  # bytes that must come in as many seconds
+_LONGEST_LISTING = 16 << 20  # bytes of the answer about a repository
+_SPARE = 256 << 20  # bytes of the disk that stay free
 _MOST_FILES = 10_000
 
 
@@ -75,8 +72,7 @@ class HubFile:
     size: int
     checksum: str
     """SHA-256 of a large file, git's id (SHA-1) of a small one; empty if unknown."""
-    named_by: str = "hub"
-    """Whose checksum that is: `hub` or `catalogue`."""
+    named_by: str = "hub"  # whose checksum that is: `hub` or `catalogue`
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +80,10 @@ class Offer:
     """What would be pulled of a repository."""
 
     repository: str
-    revision: str
-    """The commit that the files are of."""
+    revision: str  # the commit that the files are of
     files: tuple[HubFile, ...]
-    licence: str
-    """As the hub names it; empty if it names none."""
-    licence_address: str
-    """Where to read it; empty if unknown."""
+    licence: str  # as the hub names it; empty if it names none
+    licence_address: str  # where to read it; empty if unknown
 
     @property
     def size(self) -> int:

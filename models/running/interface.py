@@ -28,12 +28,9 @@ from models.chat import ChatTemplate
 from models.never_drawn import Unwritten
 from models.running.settings import EngineSettings, PersonalAdapter
 
-_BLANK = "\u2581".encode()
-"""How SentencePiece writes a blank in the name of a token."""
-_FIRST_WORDS = 4096
-"""Tokens among which its first words stand."""
-_LONGEST_NAME = 40
-"""Characters of a token that a sentence shows."""
+_BLANK = "\u2581".encode()  # how SentencePiece writes a blank in the name of a token
+_FIRST_WORDS = 4096  # tokens among which its first words stand
+_LONGEST_NAME = 40  # characters of a token that a sentence shows
 
 
 def padding_name(token_id: int) -> bytes:
@@ -56,8 +53,7 @@ class Vocabulary(ABC):
     their embedding up, each size of model to another number.
     """
 
-    size: int
-    """How many tokens there are, padding left out."""
+    size: int  # how many tokens there are, padding left out
 
     @cached_property
     def id(self) -> str:
@@ -108,16 +104,12 @@ class Model(ABC):
     """Weights and a vocabulary."""
 
     path: Path
-    name: str
-    """For the screen; whoever made the file wrote it."""
-    chat_template: ChatTemplate
-    """Its own, or a plain one if it has none."""
+    name: str  # for the screen; whoever made the file wrote it
+    chat_template: ChatTemplate  # its own, or a plain one if it has none
     vocabulary: Vocabulary
-    context_length: int
-    """How many tokens the model was trained to read."""
+    context_length: int  # how many tokens the model was trained to read
     settings: EngineSettings
-    slots_type: ClassVar[type[TextSlots]]
-    """What `open` makes."""
+    slots_type: ClassVar[type[TextSlots]]  # what `open` makes
 
     @property
     def vocabulary_id(self) -> str:

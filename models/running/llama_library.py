@@ -17,8 +17,7 @@ if "OMP_WAIT_POLICY" not in os.environ:
 
 import llama_cpp as library
 
-_WARNING, _CONTINUED = 3, 5
-"""Levels of llama.cpp's log."""
+_WARNING, _CONTINUED = 3, 5  # levels of llama.cpp's log
 _complaints: deque[str] = deque(maxlen=8)
 
 

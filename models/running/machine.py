@@ -36,8 +36,7 @@ from models.folders import machine_folder
 from models.running.interface import TextSlots
 from models.running.settings import EngineSettings, default_threads, usable_cores
 
-_NVIDIA_CARDS = Path("/proc/driver/nvidia/gpus")
-"""Where the driver of Linux names them."""
+_NVIDIA_CARDS = Path("/proc/driver/nvidia/gpus")  # where the driver of Linux names them
 _CARD = re.compile(r"^Model:\s*(\S.*)$", re.MULTILINE)
 _MOST_CARDS = 64
 
@@ -219,8 +218,7 @@ _ALONE = 0.8
 """Share of a pass that its threads must have worked, else others had the cores: while
 they wait for each other, these threads spin."""
 
-Milliseconds = dict[int, float]
-"""Of a step, by the number of threads."""
+Milliseconds = dict[int, float]  # of a step, by the number of threads
 
 
 def physical_cores() -> int:

@@ -94,8 +94,7 @@ class PersonalAdapter:
     """A LoRA: a GGUF file, or a folder as peft writes it, which may hold both."""
 
     path: Path
-    scale: float = 1.0
-    """How strongly it counts; 0: not at all."""
+    scale: float = 1.0  # how strongly it counts; 0: not at all
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.scale) and abs(self.scale) <= _STRONGEST):

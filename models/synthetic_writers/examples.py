@@ -25,13 +25,11 @@ from models.synthetic_writers.writers import (
 from personal_store.search.index import SAME_TEXT, Entry, Index, Wanted
 from personal_store.text.tokens import overlap, shingles, tokens
 
-_LONG = 0.12
-"""Share of emails that are long and say many things."""
+_LONG = 0.12  # share of emails that are long and say many things
 _MORE, _MORE_WHEN_LONG = 0.02, 0.1
 """Share of the things about which more is said than was asked. Were it large, letters
 would say what nobody asked for."""
-_PLAINLY = 0.6
-"""Share of the things that are said in the fewest words."""
+_PLAINLY = 0.6  # share of the things that are said in the fewest words
 _GROUPS = ("team", "all", "everyone")
 
 
@@ -44,8 +42,7 @@ class Piece:
     text: str
     habits: dict[str, str] = field(default_factory=dict)
     """The writer's habits that the text shows, word for word, by kind."""
-    named: tuple[str, ...] = ()
-    """What both request and text name."""
+    named: tuple[str, ...] = ()  # what both request and text name
 
     def excerpt(self) -> Excerpt:
         """The piece as it stands in a private prompt."""
@@ -241,14 +238,12 @@ def listed(parts: Sequence[str], rng: Random) -> str:
     return capitalised(joined) if rng.random() < 0.7 else joined
 
 
-_UNSEEN = 990_000
-"""Seeds from here on belong to writers that no mixture has met."""
+_UNSEEN = 990_000  # seeds from here on belong to writers that no mixture has met
 TASKS = ("email",) * 6 + ("review", "review", "post", "note")
 
 Write = Callable[[Writer, Random, str], Piece]
 """Writes a text of a task, with the request that asks for it."""
-Meet = Callable[[Random], Writer]
-"""Makes a writer whom nobody has met."""
+Meet = Callable[[Random], Writer]  # makes a writer whom nobody has met
 
 
 @dataclass(frozen=True, slots=True)

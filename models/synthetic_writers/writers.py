@@ -119,10 +119,8 @@ def invented_name(rng: Random) -> str:
     return (stem + str(rng.choice(ends))).capitalize()
 
 
-_INVENTED = 0.25
-"""Share of names that are made up on the spot."""
-_COMMON = 0.15
-"""Share of greetings and sign-offs that many people share."""
+_INVENTED = 0.25  # share of names that are made up on the spot
+_COMMON = 0.15  # share of greetings and sign-offs that many people share
 _CONTRACTIONS = ((" I am ", " I'm "), (" it is ", " it's "), (" I will ", " I'll "))
 
 
@@ -131,27 +129,21 @@ class Writer:
     """Someone with habits; `words` are what their slots stand for."""
 
     words: dict[str, str]
-    greeting: str
-    """With `{name}` for whom it greets."""
+    greeting: str  # with `{name}` for whom it greets
     signoff: str
-    name: str = ""
-    """How they sign; empty for somebody unknown."""
-    pet: str = ""
-    """A sentence that stands in every text but notes."""
+    name: str = ""  # how they sign; empty for somebody unknown
+    pet: str = ""  # A sentence that stands in every text but notes
     pet_place: Literal["first", "middle", "last"] = "last"
-    hail: str = ""
-    """How a post begins."""
+    hail: str = ""  # how a post begins
     hashtag: str = ""
-    heading: str = ""
-    """How a note begins."""
+    heading: str = ""  # how a note begins
     opens: float = 0.0
     closes: float = 0.0
     lower: bool = False
     ampersand: bool = False
     contracts: bool = True
     dashes: bool = False
-    trails: bool = False
-    """Whether sentences end in three dots."""
+    trails: bool = False  # whether sentences end in three dots
     exclaims: float = 0.0
     emoji: str = ""
     paragraphs: bool = False

@@ -29,10 +29,8 @@ _PLACEHOLDER = re.compile(phrases.PLACEHOLDER, re.IGNORECASE)
 _PLACEHOLDER_LENGTH = 400
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
 
-_LONG = 18
-"""Letters of a line that is a quote when it stands in the parent alone."""
-_RUN = 40
-"""Letters of a run of lines, one of them long, that are a quote together."""
+_LONG = 18  # letters of a line that is a quote when it stands in the parent alone
+_RUN = 40  # letters of a run of lines, one of them long, that are a quote together
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,12 +73,9 @@ _CLOSING = re.compile(rf"(?:{phrases.MEETING_LINKS})\b.{{0,60}}")
 _OURS = re.compile(rf"(?<!\w)(?:{phrases.FIRST_PERSON}|{phrases.WE})(?!\w)")
 _I = re.compile(r"(?<!\w)I(?!\w)")
 _SIGN_OFF = re.compile(rf"[\s*_]*(?:{phrases.SIGN_OFF})(?!\w)\W{{0,3}}.{{0,30}}")
-_GAP = 7
-"""Lines of a block in a row that have no such thing in them."""
-_ABOVE = 5
-"""Lines between a heading and the first of them."""
-_QUIET = 110
-"""Characters of a line that a program may have written between others."""
+_GAP = 7  # lines of a block in a row that have no such thing in them
+_ABOVE = 5  # lines between a heading and the first of them
+_QUIET = 110  # characters of a line that a program may have written between others
 _STOPS = (".", "!", "?", "…", "。", "！", "？")
 _STRONG = frozenset({"link", "id", "pass", "dial"})
 _HEADS = frozenset({"head", "asked", "rule"})

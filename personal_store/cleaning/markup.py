@@ -9,8 +9,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from personal_store.cleaning.quotes import HARD, SOFT
 
-MAX_HTML = 1_000_000
-"""Characters of HTML that are looked at."""
+MAX_HTML = 1_000_000  # characters of HTML that are looked at
 
 _LONG_HTML = 50_000  # bytes
 _MAX_QUOTES = 100
@@ -96,8 +95,7 @@ _NAMED_COLORS = {
     "whitesmoke": "f5f5f5",
 }
 _WHITE, _TRANSPARENT = "ffffff", "transparent"
-_ALIKE = 12
-"""By how much each third of two colours differs at most that look alike."""
+_ALIKE = 12  # by how much each third of two colours differs at most that look alike
 _MAY_STYLE = re.compile(
     "display|mso-hide|opacity|overflow|position|indent|color|background|font|visib|scale",
     re.IGNORECASE,
@@ -290,8 +288,7 @@ class _Look:
     tiny: bool = False
     visible: bool = True
     color: str = ""
-    ground: str = ""
-    """Empty if it is a picture or unknown."""
+    ground: str = ""  # empty if it is a picture or unknown
 
     def is_hidden(self) -> bool:
         """Whether nobody sees the text."""

@@ -17,12 +17,10 @@ from itertools import takewhile
 
 from personal_store.cleaning import phrases
 
-LONGEST = 300
-"""Characters of a line that the rules look at."""
+LONGEST = 300  # characters of a line that the rules look at
 SOFT = "\ufdd0"
 """Before a line that HTML indents: it is a quote if something introduces it as one."""
-HARD = "\ufdd1"
-"""Stands where HTML marks a quote."""
+HARD = "\ufdd1"  # stands where HTML marks a quote
 
 # Introductions of quotes.
 _MANY_WORDS = 14  # more are prose

@@ -14,13 +14,11 @@ from personal_store.cleaning import phrases
 from personal_store.cleaning.quotes import LONGEST, bare_line, next_line
 
 # Footers: notices of companies, and what lists write.
-_LAST = 10
-"""Paragraphs from the end that are looked at."""
+_LAST = 10  # paragraphs from the end that are looked at
 _PROSE = 60
 """Characters of a paragraph that may be writing; shorter ones are looked past."""
 _NOTICE = 150
-_LONGEST = 1_500
-"""Characters of a paragraph that are looked at."""
+_LONGEST = 1_500  # characters of a paragraph that are looked at
 _NOTICE_CJK = 40
 _OPENING = re.compile(rf"^\W*(?:{phrases.NOTICE})")
 _WEAK_OPENING = re.compile(rf"^\W*(?:{phrases.WEAK_NOTICE})")
@@ -45,8 +43,7 @@ _STEMS = tuple(phrases.NOTICE_WORDS.split("|"))
 
 # Taglines such as "Sent from my iPhone".
 _LONGEST_TAGLINE = 100
-_LONGEST_REST = 3
-"""Words behind the device of a tagline, unless they are known ones."""
+_LONGEST_REST = 3  # words behind the device of a tagline, unless they are known ones
 _DEVICE_NAMES = rf"(?:{phrases.DEVICE}|{phrases.APPS})"
 _DEVICE = re.compile(rf"(?<![^\W_]){_DEVICE_NAMES}\w*")
 _SYSTEM = r"(?:ios|android|mac|mobile|windows|iphone|ipad)"

@@ -25,8 +25,7 @@ from personal_store.text.charset import decode
 from personal_store.text.dates import parse_date
 from personal_store.text.tokens import tokens
 
-MAX_DOCUMENT = 32 * 1024 * 1024
-"""Bytes of a file that is one text."""
+MAX_DOCUMENT = 32 * 1024 * 1024  # bytes of a file that is one text
 
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _LINES = 100
@@ -47,8 +46,7 @@ class Text:
     written: int | None = None
     """Seconds since 1970; None leaves it to the date of the file."""
     labels: tuple[str, ...] = ()
-    foreign: str = ""
-    """Why it is not the owner's writing; empty if it is."""
+    foreign: str = ""  # why it is not the owner's writing; empty if it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +197,7 @@ _FRONT = re.compile(
 )
 _FIELD = re.compile(r"([A-Za-z_][\w .-]{0,60}?)[ \t]*:(?:[ \t]+(.*))?[ \t]*")
 _ENTRY = re.compile(r"[ \t]*-[ \t]+(.*)")
-_ENOUGH = 500
-"""Lines, and characters of a line, that are looked at."""
+_ENOUGH = 500  # lines, and characters of a line, that are looked at
 
 
 def _note(file: Source) -> Text:

@@ -24,8 +24,7 @@ from personal_store.records import Document, ImportFailure, Item, ReadOptions, S
 from personal_store.text.dates import parse_date
 from personal_store.text.tokens import tokens
 
-FEWEST_WORDS = 3
-"""A message with fewer words says nothing about how somebody writes."""
+FEWEST_WORDS = 3  # A message with fewer words says nothing about how somebody writes
 WITHOUT_TEXT = "without text"
 WITHOUT_WORDS = "without own words"
 
@@ -58,12 +57,9 @@ OwnerOf = Callable[[Source], Iterable[str]]
 class Shape:
     """How to tell the files of a service from others."""
 
-    what: str
-    """What to call such a file in a refusal."""
-    names: str
-    """Pattern for the base name; ignored for a file that is given by itself."""
-    shaped: Callable[[bytes], bool]
-    """Whether a file may begin like this."""
+    what: str  # what to call such a file in a refusal
+    names: str  # pattern for the base name; ignored for a file that is given by itself
+    shaped: Callable[[bytes], bool]  # whether a file may begin like this
     elsewhere: str = r"(?!)"
     """Pattern for a folder, among the four nearest, or an archive, whose files are not
     meant."""
@@ -86,10 +82,8 @@ class Service:
     texts: Shape
     read_file: ReadFile
     aside: Shape | None = None
-    owner: OwnerOf = lambda _: ()
-    """Reads the owner's names from a file aside."""
-    more: Shape | None = None
-    """Other files with texts."""
+    owner: OwnerOf = lambda _: ()  # reads the owner's names from a file aside
+    more: Shape | None = None  # other files with texts
 
     def sources(self, path: Path) -> list[Bundle]:
         """One source for all files behind a path that hold texts.

@@ -24,13 +24,10 @@ from personal_store.mail.mailbox import MAX_MESSAGE
 from personal_store.reading.letters import Letter, read_now
 from personal_store.records import Item, ReadOptions
 
-PATIENCE = 60.0
-"""Seconds to wait for an answer."""
+PATIENCE = 60.0  # seconds to wait for an answer
 
-_AT_ONCE = 10
-"""Messages in one request."""
-_SEARCHED = 50_000
-"""Numbers in one search, so that its answer fits into a line."""
+_AT_ONCE = 10  # messages in one request
+_SEARCHED = 50_000  # numbers in one search, so that its answer fits into a line
 _FOLDER = re.compile(rb'\(([^)]*)\) (?:"(?:[^"\\]|\\.)*"|NIL) (.+)')
 _UID = re.compile(rb"\bUID (\d+)")
 _NONSENSE = (imaplib.IMAP4.error, ValueError, OverflowError, MemoryError)
@@ -44,8 +41,7 @@ class Login:
     server: str
     user: str
     password: str = field(repr=False)
-    port: int = 0
-    """0: the usual one."""
+    port: int = 0  # 0: the usual one
     folder: str = ""
     """Empty: the one that the server marks as sent mail, or that is called so."""
 

@@ -186,8 +186,7 @@ def _around_cur(file: Source) -> str:
 
 _COUNT = re.compile(rb"\s*(\d{1,12})[ \t]*\r?\n")
 _FLAGS = re.compile(rb"<key>flags</key>\s*<integer>(\d{1,19})</integer>")
-_LIST = 65_536
-"""Bytes of the property list that are looked at."""
+_LIST = 65_536  # bytes of the property list that are looked at
 _DELETED, _DRAFT = 1 << 1, 1 << 6
 
 

@@ -54,8 +54,7 @@ _MADE = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_MADE = 160
-_NUMBER = re.compile(r"_\d+\Z")
-"""Behind the name of an encrypted talk."""
+_NUMBER = re.compile(r"_\d+\Z")  # behind the name of an encrypted talk
 
 
 class _Meta(TalkService):

@@ -57,10 +57,8 @@ class Place:
     """Where one message lies."""
 
     folder: Any = field(repr=False)
-    label: str
-    """What its folder is called, or the trash or the like that this lies in."""
-    number: int
-    """The number of the message in its folder, from 0."""
+    label: str  # what its folder is called, or the trash or the like that this lies in
+    number: int  # the number of the message in its folder, from 0
 
     def message(self) -> Any:
         """The message as libpff gives it; raises one of FAULTS."""

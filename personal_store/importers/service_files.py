@@ -22,15 +22,11 @@ YOURS, OTHERS, BOTH, NOBODY = "yours", "others'", "both", "nobody's"
 class ServiceFile:
     """A kind of file in the export of a service."""
 
-    service: str
-    """The importer of the service."""
-    label: str
-    """What the file is called."""
+    service: str  # the importer of the service
+    label: str  # what the file is called
     whose: str
-    done: str
-    """What is done with it; begins with "not read" if nothing is."""
-    names: str
-    """Pattern for its base name."""
+    done: str  # what is done with it; begins with "not read" if nothing is
+    names: str  # pattern for its base name
     columns: tuple[str, ...] = ()
     """Names of columns, as `plain` spells them, by which it is recognised
     outside of an export, too; empty if only its name counts there."""
@@ -81,8 +77,7 @@ _INNER = {
     "youtube_comments": _TAKEOUT,
 }
 """Folders that lie in the export of a service, never around it."""
-_DEEPEST = 6
-"""Levels of folders in an export."""
+_DEEPEST = 6  # levels of folders in an export
 
 
 def unread_file(source: Source, service: str = "") -> ServiceFile | None:

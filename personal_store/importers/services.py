@@ -607,17 +607,13 @@ class _Library:
     """The table of one service; names of columns are spelled as by `plain`."""
 
     service: str
-    review: str
-    """Column with the review."""
-    work: str
-    """Column with the title of the book or film."""
+    review: str  # column with the review
+    work: str  # column with the title of the book or film
     rating: str
-    dates: tuple[str, ...]
-    """Columns with the day of a review, the best first."""
+    dates: tuple[str, ...]  # columns with the day of a review, the best first
     key: Callable[[Row, str], Sequence[object]]
     """(row, kind of text) to what says which text of which work it is."""
-    note: str = ""
-    """Column with notes for oneself."""
+    note: str = ""  # column with notes for oneself
 
     def read_file(self, file: Source) -> Iterator[Item]:
         """A review, a note or both per work."""

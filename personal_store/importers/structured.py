@@ -18,11 +18,9 @@ from personal_store.text.charset import decode, storable
 
 NO_OBJECT = "it is not an object with fields"
 _BLOCK = 1024 * 1024
-MAX_ELEMENT = 64 * 1024 * 1024
-"""Characters of one element; a longer one is refused."""
+MAX_ELEMENT = 64 * 1024 * 1024  # characters of one element; a longer one is refused
 
-_SEARCHED = 1_000_000
-"""Bytes in which a list has to begin."""
+_SEARCHED = 1_000_000  # bytes in which a list has to begin
 _LIST = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:window\.[\w.]+\s*=\s*)?\[")
 _FAULTS = (ValueError, RecursionError)
 
@@ -100,8 +98,7 @@ class _Text:
 class Element:
     """One element of a list."""
 
-    position: int
-    """Bytes of the file up to its end."""
+    position: int  # bytes of the file up to its end
     fields: dict[str, Any]
 
     def get(self, *names: str) -> Any:
@@ -180,8 +177,7 @@ DELIMITERS = ",;\t|"
 LONGEST_FIELD = 16 * 1024 * 1024
 _PRIVATE = frozenset({"ip", "ipaddress", "registrationip"})
 """Columns that nobody needs and that are not even kept in memory."""
-_SAMPLE = 12
-"""Rows that show what a table holds."""
+_SAMPLE = 12  # rows that show what a table holds
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -189,8 +185,7 @@ UTF16 = (b"\xff\xfe", b"\xfe\xff")
 class Row:
     """One row of a table."""
 
-    position: int
-    """Bytes of the file up to its end."""
+    position: int  # bytes of the file up to its end
     fields: dict[str, str]
 
     def get(self, *names: str) -> str:

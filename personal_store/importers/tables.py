@@ -47,8 +47,7 @@ from personal_store.text.dates import parse_date
 
 FIELDS = ("text", "date", "title", "id", "to", "rating", "kind")
 """What a column can be mapped to, as in --map text=Body; `date=` stands for none."""
-SAMPLE = 200
-"""Rows that are looked at to find the column with the text."""
+SAMPLE = 200  # rows that are looked at to find the column with the text
 
 _GUESSES = {
     "text": "text body content message comment reviewtext reviewbody review myreview"
@@ -77,8 +76,7 @@ class Columns:
     id: str = ""
     to: str = ""
     rating: str = ""
-    kind: str = ""
-    """A column, or one of KINDS for all rows."""
+    kind: str = ""  # A column, or one of KINDS for all rows
 
     @classmethod
     def choose(
@@ -272,8 +270,7 @@ def _csv_rows(text: str) -> tuple[list[str], Iterator[tuple[int, list[str] | str
     return [name.strip() for name in next(reader, [])], parsed(reader)
 
 
-MARK = "specsteer"
-"""The field that says which version of this format a line is in."""
+MARK = "specsteer"  # the field that says which version of this format a line is in
 EXPORTED = 1
 _EXPORTED_FIELDS: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("key", "kind", "text", "title", "recipient", "thread"), str),
@@ -397,8 +394,7 @@ jsonl = _Table(
 _TEXTS = ("reviewText", "text", "abstract", "output", "title")
 _TITLES = ("title", "summary", "input")
 _RATINGS = ("score", "overall")
-_SHOWN = 12
-"""Users that are named if the one asked for is missing."""
+_SHOWN = 12  # users that are named if the one asked for is missing
 _IDS = ("user_id", "user", "reviewer", "reviewerId", "author", "name", "id")
 
 

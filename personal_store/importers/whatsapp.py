@@ -54,8 +54,7 @@ _LINE = re.compile(
     # the end: a bracket; else a dash; else, behind seconds, a colon
     rf"(?(1){_BLANK}*\]\s?|(?:{_BLANK}+[-–]\s|(?(8):\s|(?!))))"
 )
-_LONGEST = 100
-"""Characters in which a stamp has to end."""
+_LONGEST = 100  # characters in which a stamp has to end
 
 _MORNING = ("am", "上午", "凌晨", "清晨", "早上", "午前", "오전", "ص", "صباحًا", "ق.ظ.",
             "قبل‌ازظهر", "π.μ.", "пр.об.", "дп", "öö", "לפנה״צ", "पूर्वाह्न", "ก่อนเที่ยง",
@@ -125,8 +124,7 @@ class Stamp:
     hour: int
     minute: int
     is_american: bool
-    end: int
-    """Characters of the line up to where the message begins."""
+    end: int  # characters of the line up to where the message begins
 
 
 def stamp_of(line: str) -> Stamp | None:
@@ -200,8 +198,7 @@ class Message:
     stamp: Stamp
     name: str
     lines: list[str]
-    position: int = 0
-    """Bytes of the file up to its end."""
+    position: int = 0  # bytes of the file up to its end
 
     @property
     def text(self) -> str:

@@ -51,15 +51,13 @@ from personal_store.text.dates import parse_date
 from personal_store.text.tokens import normalised
 
 _TALK = "dmConversation"
-_LONGEST = 1_000_000
-"""Bytes of the files that say whose archive it is."""
+_LONGEST = 1_000_000  # bytes of the files that say whose archive it is
 _LONG = re.compile(r"\s*window\.\w+\.note_?tweet", re.IGNORECASE)
 _TALKS = re.compile(r"\s*window\.\w+\.direct_?message", re.IGNORECASE)
 _RETWEET = re.compile(r"\s*(?:RT|MT) @\w+")
 _OTHERS = re.compile(r"\s+(?:RT|MT) @\w+:?.*|\s*[\"“]@\w+:.*", re.DOTALL)
 _SHORT_LINK = re.compile(r"\s*https://t\.co/\w*")
-_COMPARED = 60
-"""Characters in which a shortened post and the long one must agree."""
+_COMPARED = 60  # characters in which a shortened post and the long one must agree
 
 
 def _owner(file: Source) -> list[str]:
@@ -82,8 +80,7 @@ def _begins(file: Source, script: re.Pattern[str]) -> bool:
 class _Reader:
     """What one pass over an archive has learned so far."""
 
-    owner: str
-    """The number of the owner's account; empty if no file names it."""
+    owner: str  # the number of the owner's account; empty if no file names it
     names: dict[str, str] = field(default_factory=dict)
     """Names with the @, by the number of the account."""
     long: dict[int | None, list[dict[str, Any]]] = field(default_factory=dict)

@@ -31,8 +31,7 @@ from personal_store.lifecycle.writing import clean_bodies
 from personal_store.records import ProgressCallback
 from personal_store.search import tables
 
-DAYS = 30
-"""How long the trash keeps a text."""
+DAYS = 30  # how long the trash keeps a text
 UNTIDY = (
     "traces of forgotten texts may be left in the store: run 'specsteer store tidy'"
 )
@@ -40,8 +39,7 @@ UNTIDY = (
 _DAY = 86_400
 _TIMES = 3
 """Room that VACUUM takes beside the store: the copy, the log, the next backup."""
-_TRIES = 2
-"""What a first VACUUM has not overwritten, or somebody has written meanwhile."""
+_TRIES = 2  # what a first VACUUM has not overwritten, or somebody has written meanwhile
 
 
 def exclude(db: Database, ids: Sequence[int], *, excluded: bool = True) -> None:

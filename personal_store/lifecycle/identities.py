@@ -18,8 +18,7 @@ from personal_store.mail.mail import address_in
 from personal_store.records import UNREAD, Author
 from personal_store.search.tables import MINE, drop, refresh
 
-BY_OWNER = "told so"
-"""The evidence of an address that the owner gave."""
+BY_OWNER = "told so"  # the evidence of an address that the owner gave
 _LISTED = 10
 _FOREIGN = """
     SELECT sender, recipient_address FROM record WHERE sender <> ''
@@ -34,10 +33,8 @@ class Identity:
 
     address: str
     why: str
-    confirmed: bool
-    """Whether the owner said so; else it was taken from the evidence."""
-    texts: int
-    """Stored texts that were sent from it."""
+    confirmed: bool  # whether the owner said so; else it was taken from the evidence
+    texts: int  # stored texts that were sent from it
 
 
 def identities(db: Database) -> list[Identity]:

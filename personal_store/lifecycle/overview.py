@@ -22,8 +22,7 @@ from personal_store.search.index import is_to
 from personal_store.search.tables import BY_OTHERS, FINDABLE
 from personal_store.text.tokens import tokens
 
-SAMPLE = 1_000
-"""Texts whose language is looked at."""
+SAMPLE = 1_000  # texts whose language is looked at
 _OUTLINE = """
     SELECT record.kind, title, coalesce(nullif(recipient, ''), sender), sent_at,
            source.kind || ': ' || label, body
@@ -38,17 +37,12 @@ class Which:
     """Texts that meet every condition that is given."""
 
     ids: Sequence[int] = ()
-    person: str = ""
-    """To or from whom: an address, or words of a name."""
-    source: str = ""
-    """A part of 'mbox: letters.mbox'."""
+    person: str = ""  # to or from whom: an address, or words of a name
+    source: str = ""  # A part of 'mbox: letters.mbox'
     kind: str = ""
-    since: date | None = None
-    """The first day, in UTC."""
-    until: date | None = None
-    """The last day."""
-    words: str = ""
-    """All of these stand in the subject or the text."""
+    since: date | None = None  # the first day, in UTC
+    until: date | None = None  # the last day
+    words: str = ""  # all of these stand in the subject or the text
 
     def says_nothing(self) -> bool:
         """Whether no condition is given, so that all texts would be meant."""
@@ -139,18 +133,14 @@ class Summary:
     excluded: int
     trash: int
     forgotten: int
-    failed: dict[str, int]
-    """What could not be read, by reason."""
+    failed: dict[str, int]  # what could not be read, by reason
     bytes: int
     raw_bytes: int
     keeps_raw: bool
     encrypted: bool
-    behind: bool
-    """Whether older rules cleaned an own mail."""
-    untidy: bool
-    """Whether traces of forgotten texts wait to be overwritten."""
-    backup: str
-    """When the backup was made, in ISO 8601; empty without a backup."""
+    behind: bool  # whether older rules cleaned an own mail
+    untidy: bool  # whether traces of forgotten texts wait to be overwritten
+    backup: str  # when the backup was made, in ISO 8601; empty without a backup
     backup_bytes: int
 
 

@@ -47,20 +47,16 @@ from personal_store.search.tables import unexplained
 _HEAD = (slice(18, 20), slice(24, 28), slice(40, 44), slice(92, 100))
 """Of a SQLite file: whether it has a log, the counts of changes to the file and to the
 schema, and the version of SQLite that wrote it. A copy differs there."""
-_NAMED = 5
-"""How many pages are named if many differ."""
-_ROWS = 0.6
-"""The share of the work that looking at the rows is."""
+_NAMED = 5  # how many pages are named if many differ
+_ROWS = 0.6  # the share of the work that looking at the rows is
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
     """What looking came to."""
 
-    pages: int
-    """Pages of the store; in a plain store each was compared."""
-    files: tuple[Path, ...]
-    """The files that were looked at."""
+    pages: int  # pages of the store; in a plain store each was compared
+    files: tuple[Path, ...]  # the files that were looked at
     left: tuple[str, ...] = ()
     """What is not accounted for, as sentences; none if all is forgotten."""
 

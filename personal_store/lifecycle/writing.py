@@ -80,8 +80,7 @@ class ImportRun:
     db: Database
     id: int
     source_id: int
-    position: int
-    """The position that an earlier, interrupted run has committed."""
+    position: int  # the position that an earlier, interrupted run has committed
     me: frozenset[str]
 
     @classmethod

@@ -16,8 +16,7 @@ from itertools import chain
 from personal_store.mail.mime import Part, message_of
 from personal_store.text.charset import codec_of, decode, header_text
 
-MAX_PART = 2_000_000
-"""Bytes of one body part that are looked at."""
+MAX_PART = 2_000_000  # bytes of one body part that are looked at
 
 _QUOTED = r'"(?:[^"\\]|\\.){0,200}"'
 _PIECE = re.compile(  # of a list of mailboxes: what commas and brackets may stand in
@@ -29,10 +28,8 @@ _PIECE = re.compile(  # of a list of mailboxes: what commas and brackets may sta
 _BARE = re.compile(
     rf"(?:{_QUOTED}|[^\s<>()\[\],;:\"]+)@(?:\[[^\]\s]+\]|[^\s<>()\[\],;:\"]+)"
 )
-_MOST = 50_000
-"""Characters of addresses that are looked at."""
-_MANY_PEOPLE = 500
-"""Characters of addresses from which on they are not remembered."""
+_MOST = 50_000  # characters of addresses that are looked at
+_MANY_PEOPLE = 500  # characters of addresses from which on they are not remembered
 _YEARS = range(1970, 2101)
 _PLAIN, _HTML = "text/plain", "text/html"
 _ENRICHED = ("text/enriched", "text/richtext")
@@ -44,8 +41,7 @@ ENCRYPTED = "application/pgp-encrypted"
 """Among the types of what nobody can read without a key."""
 _CIPHER = re.compile(r"\s*-----BEGIN PGP MESSAGE-----")
 
-_HEAD = 4_096
-"""Bytes of HTML in which it may say what charset it has."""
+_HEAD = 4_096  # bytes of HTML in which it may say what charset it has
 _META = re.compile(
     rb"<meta\s[^>]*?charset\s*=\s*[\"']?([\w.:-]+)"
     rb"|<\?xml\s[^>]*?encoding\s*=\s*[\"']([\w.:-]+)",
@@ -84,8 +80,7 @@ class Mail:
     """METHOD of a calendar part, upper-case; 'NONE' if it names no method."""
     types: frozenset[str] = field(default_factory=frozenset)
     """Content types of the message and its parts."""
-    folder: str = ""
-    """Name of the folder it lay in, if the source knows it."""
+    folder: str = ""  # name of the folder it lay in, if the source knows it
 
     def raw(self, name: str) -> str:
         """The first value of a header, undecoded; empty if absent."""

@@ -30,8 +30,7 @@ _ESCAPED = re.compile(rb"\n>(>*From )")
 _ALONE = re.compile(rb"(\n(?!>)[^\n]*\n)>(?=From [^\n]*(?:\n(?!>)|\Z))")
 _QUOTING = re.compile(rb"\n>(?!>*From )[^ >\r\n]")
 _END_OF_HEADERS = re.compile(rb"\n\r*\n")
-_HEADERS = 65_536
-"""Bytes of headers that are waited for."""
+_HEADERS = 65_536  # bytes of headers that are waited for
 # A pattern that ignores the case takes longer than three searches.
 _LENGTHS = (b"\nContent-Length:", b"\nContent-length:", b"\ncontent-length:")
 _LENGTH = re.compile(rb"[ \t]*(\d{1,9})[ \t]*\r*\n")
@@ -41,12 +40,10 @@ _LENGTH = re.compile(rb"[ \t]*(\d{1,9})[ \t]*\r*\n")
 class RawMessage:
     """One message of a mailbox, as it was before it was put there."""
 
-    envelope: str
-    """The 'From ' line."""
+    envelope: str  # the 'From ' line
     content: bytes
     begin: int
-    end: int
-    """Offsets in the file."""
+    end: int  # offsets in the file
 
 
 def looks_like_mailbox(head: bytes) -> bool:
@@ -121,12 +118,9 @@ class _Growing:
 class _Opening:
     """What the first lines of a mailbox say about all."""
 
-    dated: bool
-    """Whether a date stands in the lines that separate messages."""
-    returns: bool
-    """Whether lines end with CR alone, as those of old Macs."""
-    swapped: bool
-    """Whether lines end with LF CR."""
+    dated: bool  # whether a date stands in the lines that separate messages
+    returns: bool  # whether lines end with CR alone, as those of old Macs
+    swapped: bool  # whether lines end with LF CR
 
     @classmethod
     def of(cls, stream: IO[bytes]) -> "_Opening":

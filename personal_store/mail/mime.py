@@ -20,8 +20,7 @@ from typing import TypeAlias
 
 from personal_store.text.charset import unfolded
 
-DEEPEST = 20
-"""Levels of parts in parts; what lies deeper is left out."""
+DEEPEST = 20  # levels of parts in parts; what lies deeper is left out
 MAX_PARTS = 200
 
 Headers = dict[str, list[str]]
@@ -58,10 +57,8 @@ _USUAL = bytes.maketrans(b"-_", b"+/")
 _STRAY = re.compile(rb"[^A-Za-z0-9+/=]+")
 _MOST_LINES = 100_000
 _SAMPLE = 4_096
-_WIDE = 40
-"""Letters of a line that prose does not write without a blank."""
-_LONG_WORD = 12
-"""Signs per blank that prose does not exceed."""
+_WIDE = 40  # letters of a line that prose does not write without a blank
+_LONG_WORD = 12  # signs per blank that prose does not exceed
 
 _VALUE = r'"[^"\\]*+"|[^\s;"\\<>()]++'
 _PARAMETER = re.compile(rf";\s*+([\w-]++)\s*+=\s*+({_VALUE})", re.ASCII)
@@ -75,10 +72,8 @@ _PLAIN = "text/plain"
 class Content:
     """A header such as Content-Type, taken apart."""
 
-    value: str
-    """What stands before its parameters, lower-case."""
-    parameters: Mapping[str, str]
-    """Parameters by their lower-case names."""
+    value: str  # what stands before its parameters, lower-case
+    parameters: Mapping[str, str]  # parameters by their lower-case names
 
 
 _NOTHING = Content("", {})
@@ -89,8 +84,7 @@ class Part:
     """A message, or a part of one."""
 
     headers: Headers
-    body: bytes
-    """As it was sent: encoded, and with all parts in it."""
+    body: bytes  # as it was sent: encoded, and with all parts in it
     content: Content
 
     @property

@@ -8,8 +8,7 @@ from personal_store.mail.labels import is_sent, unwanted
 from personal_store.mail.mail import Mail, addresses
 from personal_store.reading.letters import is_automatic, is_bulk, labels_of, sender_of
 
-SAMPLE = 20_000
-"""Messages that are looked at."""
+SAMPLE = 20_000  # messages that are looked at
 
 _MAJORITY = 0.6
 _NEARLY_ALL = 0.9
@@ -55,8 +54,7 @@ class Correspondents:
     """Senders of mail that was delivered to somebody else."""
     parties: Counter[str] = field(default_factory=Counter)
     """Senders and receivers, once per message."""
-    names: dict[str, str] = field(default_factory=dict)
-    """What senders call themselves."""
+    names: dict[str, str] = field(default_factory=dict)  # what senders call themselves
 
     @classmethod
     def of(cls, mails: Iterable[Mail]) -> "Correspondents":

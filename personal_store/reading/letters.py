@@ -37,8 +37,7 @@ from personal_store.text.charset import header_text
 from personal_store.text.tokens import normalised, tokens
 
 FEWEST_WORDS = 3
-MAX_STORED = 100_000
-"""Characters of a text that are stored."""
+MAX_STORED = 100_000  # characters of a text that are stored
 
 # The mail library raises these on hostile input; a bad message is a value here.
 _PARSER_FAULTS = (
@@ -64,16 +63,14 @@ _AUTOMATIC_SUBJECT = re.compile(
 )
 _MESSAGE_ID = re.compile(r"<[^<>\s]+>|[^<>\s]+@[^<>\s]+")
 
-_LEVEL = 3
-"""Takes half the time of zlib's own choice, and 7 % more room."""
+_LEVEL = 3  # takes half the time of zlib's own choice, and 7 % more room
 
 
 @dataclass(frozen=True, slots=True)
 class Letter:
     """A message that nobody has read yet."""
 
-    raw: bytes | Stretch
-    """The message, or where it lies."""
+    raw: bytes | Stretch  # the message, or where it lies
     position: int
     where: str
     me: frozenset[str] = frozenset()

@@ -23,21 +23,16 @@ from personal_store.errors import StoreError
 from personal_store.reading.letters import Letter, read_now
 from personal_store.records import Item
 
-MOST = 2
-"""Processes at most. More would wait for the one that writes the store."""
-WORTHWHILE = 6_000_000
-"""Bytes of mail from which on the start of the processes pays."""
+MOST = 2  # processes at most. More would wait for the one that writes the store.
+WORTHWHILE = 6_000_000  # bytes of mail from which on the start of the processes pays
 
 _LETTERS = 64
-_BYTES = 500_000
-"""What is handed over at once, unless one letter alone is larger."""
+_BYTES = 500_000  # what is handed over at once, unless one letter alone is larger
 _UNDERWAY = 16_000_000
 """Bytes that are read ahead of what is written: enough to keep the processes busy while
 a batch is stored."""
-_CHUNKS = 24
-"""Chunks for each process that are read ahead, however small."""
-_PATIENCE = 5.0
-"""Seconds that a process which has closed its output may take to end."""
+_CHUNKS = 24  # chunks for each process that are read ahead, however small
+_PATIENCE = 5.0  # seconds that a process which has closed its output may take to end
 _ENTRY = "personal_store.reading.parallel:serve"
 _FRUGAL = {"MALLOC_MMAP_THRESHOLD_": "2000000", "MALLOC_TRIM_THRESHOLD_": "2000000"}
 """Memory that one large letter took is given back (glibc); that of a usual portion is
@@ -80,8 +75,7 @@ class Readers:
     Used with `with`: they end at its end, whatever happens inside.
     """
 
-    number: int
-    """0: letters are read in this process."""
+    number: int  # 0: letters are read in this process
     _all: list["_Reader"] = field(default_factory=list)
     _idle: "SimpleQueue[_Reader]" = field(default_factory=SimpleQueue)
     _threads: ThreadPoolExecutor | None = None

@@ -37,19 +37,16 @@ from personal_store.text.tokens import Shingles, overlap, shingles, tokens
 
 K1, B = 1.5, 0.75
 """How soon a count saturates, and how much the length of a text matters."""
-SMALL = 20
-"""Below this number of texts every term counts as distinctive."""
+SMALL = 20  # below this number of texts every term counts as distinctive
 CANDIDATES = 100
 """How many of the best by BM25 the preferences order, if no more are wanted."""
-SAME_TEXT = 0.6
-"""Overlap of three-word runs from which two texts count as one."""
+SAME_TEXT = 0.6  # overlap of three-word runs from which two texts count as one
 
 # Shares of the best BM25 score: enough to decide between similar texts.
 RECENCY, SAME_RECIPIENT, SAME_KIND = 0.1, 0.3, 0.2
 HALF_LIFE = 365 * 86_400
 """Seconds after which recency counts half; measured from the newest text."""
-_RECENT = 500
-"""How many of the newest texts `recent` looks at besides those wanted."""
+_RECENT = 500  # how many of the newest texts `recent` looks at besides those wanted
 _PRAGMAS = ("cache_size = -32000", "mmap_size = 268435456")
 """A search reads rows of many words, twice. Set here, as imports do without."""
 _OPEN, _CLOSE = '"“„”«»', '"“”«»'
@@ -105,8 +102,7 @@ class Hit:
 class Asked:
     """A search as it was typed, in terms of the index."""
 
-    terms: tuple[str, ...]
-    """Words to rank by, those of phrases included."""
+    terms: tuple[str, ...]  # words to rank by, those of phrases included
     phrases: tuple[str, ...] = ()
     """Terms with spaces between, that stand side by side in every text found."""
     without: tuple[str, ...] = ()

@@ -43,18 +43,15 @@ _POSTING = np.dtype([("place", "<u2"), ("count", "<u2")])
 _PACK = struct.Struct("<HH").pack
 _SIZE = _POSTING.itemsize
 _HIGHEST_COUNT = 0xFFFF
-_PORTION = 32
-"""Blocks of postings that are read together, so that memory stays small."""
+_PORTION = 32  # blocks of postings that are read together, so that memory stays small
 
 
 @dataclass(frozen=True, slots=True)
 class Texts:
     """A group of texts that are searched together."""
 
-    name: str
-    """The table of their terms; the names of the other two begin with it."""
-    condition: str
-    """SQL that holds for the records that belong here."""
+    name: str  # the table of their terms; the names of the other two begin with it
+    condition: str  # SQL that holds for the records that belong here
 
     def schema(self) -> str:
         """The SQL that creates the three tables."""

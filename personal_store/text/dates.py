@@ -12,8 +12,7 @@ _FORMATS = (
     *("%a %b %d %H:%M:%S %z %Y", "%a, %d %b %Y %H:%M:%S %z"),
 )
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
-_LONGEST_NUMBER = 40
-"""Characters; a longer one would be infinite as a float."""
+_LONGEST_NUMBER = 40  # characters; a longer one would be infinite as a float
 _YEARS = range(1970, 2101)
 _LAST = calendar.timegm((2101, 1, 1, 0, 0, 0))
 
