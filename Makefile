@@ -53,7 +53,7 @@ slow: setup-dev
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal -m slow
 
 soak: setup-dev
-	@$(BIN)/python -m tools.soak --runs $(RUNS) --busy $(BUSY)
+	@tools/soak.sh $(RUNS) $(BUSY)
 
 # A processor that lacks a kind runs the others: make test-cpus CPUS="baseline avx2".
 CPUS ?= baseline avx2 avx512
@@ -62,7 +62,7 @@ FLAGS_avx512 = $(foreach set,AVX512 AVX512_VBMI AVX512_VNNI AVX512_BF16,-DGGML_$
 
 test-cpus: RUNS = 5
 test-cpus: setup-dev $(CPUS:%=build/cpus/%/.ready)
-	@$(BIN)/python -m tools.soak --runs $(RUNS) --busy $(BUSY) $(CPUS:%=build/cpus/%)
+	@tools/soak.sh $(RUNS) $(BUSY) $(CPUS:%=build/cpus/%)
 
 # Some minutes each. pip would keep a build under its version and take it for the next.
 build/cpus/%/.ready: $(VENV)/.runtime

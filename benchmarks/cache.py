@@ -46,11 +46,8 @@ class Cache:
 
     def __init__(self, path: Path, *, fresh: bool = False) -> None:
         """Read the file, if there is one; of several results for one key the last
-        counts, and none when `fresh`.
-
-        Raises:
-            InvalidSettingsError: it cannot be used, or another run is using it.
-        """
+        counts, and none when `fresh`. Raises InvalidSettingsError if it cannot be used,
+        or another run is using it."""
         self.path = path
         try:
             make_folder(path.parent)

@@ -86,12 +86,9 @@ class Pair(evaluation.Pair):
         connect: Connect | None = None,
         patience: Patience | None = None,
     ) -> Written:
-        """What a method writes after its prompts; the generalist is in this process,
-        or where `connect` leads, and is waited for with `patience`.
-
-        Raises:
-            StoppedError: the person stopped.
-        """
+        """What a method writes after its prompts; the generalist is in this process, or
+        where `connect` leads, and is waited for with `patience`. Raises StoppedError if
+        the person stopped."""
         method = build(settings)
         prompts = as_read(prompts, method)
         tally, vocabulary = Tally(), self.small.vocabulary
@@ -172,11 +169,8 @@ class Bench:
 
     def result(self, depends: Mapping[str, Any], compute: Callable[[], Body]) -> Body:
         """The kept result that depends on these and on models, threads and code, or
-        else the one computed now, which is kept.
-
-        Raises:
-            StoppedError: the person stopped.
-        """
+        else the one computed now, which is kept. Raises StoppedError if the person
+        stopped."""
         if self.stop.is_set():
             raise StoppedError("stopped")
         common = {

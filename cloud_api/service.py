@@ -533,12 +533,8 @@ class Service:
 
     @property
     def models(self) -> Models:
-        """The models.
-
-        Raises:
-            LoadingError: they are not loaded yet.
-            StoppingError: the server is about to end.
-        """
+        """The models. Raises LoadingError if they are not loaded yet, and StoppingError
+        if the server is about to end."""
         if self.stopping.is_set():
             raise StoppingError("the server is stopping")
         if self._engine.models is None:
@@ -563,12 +559,9 @@ class Service:
         """Begin another text in a session, which keeps its slot, so that what both
         texts begin with is not read again. Blocks of the old text are void. Streams are
         ended if their frames have another size now, or if answers to the old text are
-        on their way, which could be taken for answers to the new one.
-
-        Raises:
-            SessionLostError: there is no such session.
-            DecodingError: as `open` does; the old text then stays.
-        """
+        on their way, which could be taken for answers to the new one. Raises
+        SessionLostError if there is no such session, and DecodingError as `open` does;
+        the old text then stays."""
         old = self.sessions.find(session_id, self._clock(), caller)
         session = self._begin(request, old.number + 1, caller)
         self.sessions[session_id] = session
@@ -614,12 +607,8 @@ class Service:
     async def verify(
         self, session_id: str, block: DraftBlock, caller: Caller
     ) -> Answer:
-        """The answer to a block.
-
-        Raises:
-            SessionLostError: there is no such session.
-            MessageError: the block cannot belong to this session.
-        """
+        """The answer to a block. Raises SessionLostError if there is no such session,
+        and MessageError if the block cannot belong to this session."""
         began = self._clock()
         session = self.sessions.find(session_id, began, caller)
         answer = await self._verified(session_id, session, block)

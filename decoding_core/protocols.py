@@ -36,12 +36,9 @@ class Engine(Protocol):
 
     def evaluate(self, token_ids: Sequence[int], rows: int = 1) -> Floats:
         """Read token_ids (T,) after `position`; logits (rows, V) of what may follow
-        each of the last `rows` of them, 1 <= rows <= T.
-
-        Raises:
-            ContextFullError: they do not fit; nothing was read.
-            StoppedError: the person stopped; `position` says what was read.
-        """
+        each of the last `rows` of them, 1 <= rows <= T. Raises ContextFullError if they
+        do not fit; nothing was read, and StoppedError if the person stopped; `position`
+        says what was read."""
 
     def rollback(self, position: int) -> None:
         """Forget everything after the first `position` tokens."""

@@ -58,10 +58,7 @@ def immediate(db: Database) -> Iterator[sqlite3.Connection]:
 
 def create_tables(db: Database) -> None:
     """Create the tables of a new store; several processes may try at the same time.
-
-    Raises:
-        StoreTooNewError: the store has another schema.
-    """
+    Raises StoreTooNewError if the store has another schema."""
     found = version(db)
     if found not in (0, SCHEMA):
         raise StoreTooNewError(

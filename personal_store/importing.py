@@ -101,10 +101,8 @@ def find_owner(
     """Whom an import takes for the owner of these texts, and why; writes nothing.
 
     `me` is what the owner said, `known` the identities of the store. No address if the
-    sources hold only own texts, or mail and an address is known.
-
-    Raises:
-        SourceError: it is not clear, or it is the export of somebody else.
+    sources hold only own texts, or mail and an address is known. Raises SourceError if
+    it is not clear, or it is the export of somebody else.
     """
     if isinstance(importer, TalkImporter):
         names, why = importer.people(sources[0]).mine(me, known)

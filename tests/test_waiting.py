@@ -8,7 +8,7 @@ import pytest
 from tests import waiting
 from tests.waiting import ROOT, no_hang, wait_until
 
-TOOLS = ("test_waiting.py", "mutants.py", "soak.py")
+TOOLS = ("test_waiting.py", "mutants.py")
 CLOCKS = re.compile(
     r"\btime\.(?:sleep|monotonic|perf_counter|process_time|thread_time|time)(?:_ns)?\("
     r"|from time import|asyncio\.sleep\(|\bTimer\("

@@ -67,11 +67,8 @@ _BLOCK = 32  # weights that share a scale in all of these kinds
 
 
 def rounded(weights: Tensor, kind: str) -> Tensor:
-    """The weights, rows a multiple of 32 long, as llama.cpp's `kind` holds them.
-
-    Raises:
-        InvalidSettingsError: this kind cannot be rounded to here.
-    """
+    """The weights, rows a multiple of 32 long, as llama.cpp's `kind` holds them. Raises
+    InvalidSettingsError if this kind cannot be rounded to here."""
     if kind not in _KINDS:
         known = ", ".join(_KINDS)
         raise InvalidSettingsError(

@@ -149,11 +149,8 @@ def _package(folder: Path) -> Path:
 
 def before(folder: Path) -> Path:
     """The GGUF file of the specialist as it was: that in `models/embedded`, or that in
-    `folder`, extracted from this repository's history.
-
-    Raises:
-        ModelNotFoundError: neither has it.
-    """
+    `folder`, extracted from this repository's history. Raises ModelNotFoundError if
+    neither has it."""
     kept = folder / "specialist-before.gguf"
     for path in (EMBEDDED / "specialist.gguf", kept):
         if path.is_file() and _sha256(path) == BEFORE_SHA256:

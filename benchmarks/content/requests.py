@@ -113,11 +113,8 @@ class _File(_Table):
 
 
 def read_requests(path: Path) -> list[Asked]:
-    """The requests of a file.
-
-    Raises:
-        RequestsError: it cannot be read, or does not have the form of docs/bench.md.
-    """
+    """The requests of a file. Raises RequestsError if it cannot be read, or does not
+    have the form of docs/bench.md."""
     shown = one_line(str(path))
     try:
         text = path.read_text("utf-8")
@@ -196,12 +193,8 @@ class Text:
 def written(
     bench: Bench, task: Task, settings: MethodSettings, max_tokens: int
 ) -> Text:
-    """What a method writes, from the kept texts or anew.
-
-    Raises:
-        StoppedError: the person stopped.
-        ContextFullError: the request leaves no room for a text.
-    """
+    """What a method writes, from the kept texts or anew. Raises StoppedError if the
+    person stopped, and ContextFullError if the request leaves no room for a text."""
     request, pair = task.asked.request, bench.pair
     found = find_passages(task.history, request)
     prompts = pair.builder().build(request, found, task.asked.notes, max_tokens)

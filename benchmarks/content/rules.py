@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from decoding_core.errors import DecodingError
@@ -17,34 +19,9 @@ _WORD = re.compile(
 )
 _ENDS = frozenset(".;!\n")
 """What ends a sentence. A question goes on with its answer: "The 14th? Yes, gladly"."""
-_SHORT = {
-    "can't": "can not",
-    "cannot": "can not",
-    "cant": "can not",
-    "won't": "will not",
-    "wont": "will not",
-    "shan't": "shall not",
-    "dont": "do not",
-    "im": "i am",
-    "it's": "it is",
-    "that's": "that is",
-    "there's": "there is",
-    "here's": "here is",
-    "he's": "he is",
-    "she's": "she is",
-    "what's": "what is",
-    "let's": "let us",
-    "o'clock": "oclock",
-    "&": "and",
-}
-_ENDINGS = (
-    ("n't", "not"),
-    ("'ll", "will"),
-    ("'m", "am"),
-    ("'re", "are"),
-    ("'ve", "have"),
-    ("'d", "would"),
-)
+_TABLE = tomllib.loads(Path(__file__).with_name("english.toml").read_text("utf-8"))
+_SHORT: dict[str, str] = _TABLE["short"]
+_ENDINGS: dict[str, str] = _TABLE["endings"]
 _MERIDIEM = re.compile(r"\b([ap])\.\s?m\b\.?", re.IGNORECASE)
 
 
@@ -84,7 +61,7 @@ def words_of(text: str) -> list[Word]:
 def _written_out(word: str) -> str:
     if word in _SHORT:
         return _SHORT[word]
-    for ending, full in _ENDINGS:
+    for ending, full in _ENDINGS.items():
         if word.endswith(ending) and len(word) > len(ending):
             return f"{word.removesuffix(ending)} {full}"
     return word.removesuffix("'s")
@@ -93,62 +70,27 @@ def _written_out(word: str) -> str:
 Found = tuple[Any, int]  # a value, and how many words it takes
 
 
-def listed(words: str) -> list[str]:
-    """The words between spaces."""
+def _words(name: str) -> list[str]:
+    words: str = _TABLE[name]
     return words.split()
 
 
-_SMALL = listed(
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen "
-    "fourteen fifteen sixteen seventeen eighteen nineteen"
-)
-_UNITS = {name: number for number, name in enumerate(_SMALL)}
-_TENS = {
-    name: 10 * number
-    for number, name in enumerate(
-        listed("twenty thirty forty fifty sixty seventy eighty ninety"), 2
-    )
-}
-_TIMES = {"once": 1, "twice": 2, "both": 2, "couple": 2, "dozen": 12, "half": 0.5}
+_UNITS = {name: number for number, name in enumerate(_words("small"))}
+_TENS = {name: 10 * number for number, name in enumerate(_words("tens"), 2)}
+_TIMES: dict[str, float] = _TABLE["times"]
 _DIGITS = re.compile(r"\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?")
 _ORDINAL = re.compile(r"(\d{1,2})(?:st|nd|rd|th)")
-_ORDINALS = {
-    "first": 1,
-    "second": 2,
-    "third": 3,
-    "fifth": 5,
-    "eighth": 8,
-    "ninth": 9,
-    "twelfth": 12,
-    "twentieth": 20,
-    "thirtieth": 30,
-} | {f"{name}th": n for name, n in _UNITS.items() if n in (4, 6, 7, 10, 11) or n > 12}
-_MONTHS = listed(
-    "january february march april may june july august september october november "
-    "december"
-)
-_DAYS = listed("monday tuesday wednesday thursday friday saturday sunday")
-_SHORT_DAYS = {"mon": 0, "tue": 1, "tues": 1, "wed": 2, "weds": 2, "thu": 3, "thur": 3}
-_SHORT_DAYS |= {"thurs": 3, "fri": 4, "sat": 5, "sun": 6}
+_ORDINALS: dict[str, int] = _TABLE["ordinals"] | {
+    f"{name}th": n for name, n in _UNITS.items() if n in (4, 6, 7, 10, 11) or n > 12
+}
+_MONTHS, _DAYS = _words("months"), _words("days")
+_SHORT_DAYS: dict[str, int] = _TABLE["short_days"]
 _CLOCK = re.compile(r"(\d{1,2})(?:[.:](\d{2}))?(am|pm)?")
-_AT = frozenset(
-    listed("at by until till from before after around about between and to")
-)
-_FIRMLY_AT = frozenset(listed("at by until till"))
-_NO_DATE = frozenset(
-    listed(
-        "birthday anniversary floor time century place one edition person week year "
-        "month alto altos row try attempt half class street"
-    )
-)
-_BEFORE_DATE = frozenset(
-    listed("the on of for by until till to from weekend is and or")
-)
-_BEHIND_MONEY = frozenset(
-    ["", *".,;:?!", *listed("each for in if till until back and")]
-)
-_COINS = {"p": 0.01, "pence": 0.01, "cents": 0.01}
-_NOTES = frozenset(listed("pound pounds quid euro euros dollar dollars"))
+_AT, _FIRMLY_AT = _words("before_times"), _words("before_sure_times")
+_NO_DATE, _BEFORE_DATE = _words("behind_ordinals"), _words("before_dates")
+_BEHIND_MONEY = ["", *".,;:?!", *_words("behind_money")]
+_COINS: dict[str, float] = _TABLE["coins"]
+_NOTES = _words("notes")
 
 
 def number_at(words: Sequence[Word], place: int) -> Found | None:
@@ -523,11 +465,7 @@ class Rule:
 
 @cache
 def rule_of(line: str) -> Rule:
-    """The rule that a line says.
-
-    Raises:
-        RuleError: it says nothing that is known.
-    """
+    """The rule that a line says. Raises RuleError if it says nothing that is known."""
     groups: list[list[list[Element]]] = [[[]]]
     for piece in _PIECE.findall(line):
         if piece == "&":

@@ -124,11 +124,8 @@ class Household:
 
 @contextmanager
 def household(slots: int) -> Iterator[Household]:
-    """The server of the embedded pair, once it is ready.
-
-    Raises:
-        CloudUnreachableError: it ended before it was ready.
-    """
+    """The server of the embedded pair, once it is ready. Raises CloudUnreachableError
+    if it ended before it was ready."""
     from models.files import locate
 
     pair = {"generalist": str(locate("generalist")), "base": str(locate("specialist"))}

@@ -82,11 +82,8 @@ class Runner:
         progress: Callable[[int, int], None],
     ) -> list[Outcome]:
         """What each condition gave for the texts of the first `targets` writers, read
-        beside the histories of all.
-
-        Raises:
-            StoppedError: the person stopped; what was done is kept.
-        """
+        beside the histories of all. Raises StoppedError if the person stopped; what was
+        done is kept."""
         found: list[Outcome] = []
         asked = [
             (number, place, task)

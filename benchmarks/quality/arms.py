@@ -52,11 +52,8 @@ def arms(
     steps: Sequence[int] = (_USUAL.costeer_steps,),
     histories: Sequence[str] = (USUAL,),
 ) -> list[Arm]:
-    """An arm for each method and each setting that it uses.
-
-    Raises:
-        InvalidSettingsError: a method cannot work so, and `may_refuse` is not set.
-    """
+    """An arm for each method and each setting that it uses. Raises InvalidSettingsError
+    if a method cannot work so, and `may_refuse` is not set."""
     found = []
     for name in methods:
         role = role_of(MethodSettings(method=name, temperature=1.0).terms())

@@ -231,11 +231,7 @@ class Lab:
         arms: Sequence[Arm],
         progress: Callable[[int, int], None],
     ) -> Iterator[Result]:
-        """A result for each text and arm.
-
-        Raises:
-            StoppedError: the person stopped.
-        """
+        """A result for each text and arm. Raises StoppedError if the person stopped."""
         for number, case in enumerate(cases):
             try:
                 for place, one in enumerate(self._of_case(case, arms), 1):

@@ -92,11 +92,8 @@ class Device:
         self, address: Address, settings: MethodSettings, max_tokens: int
     ) -> Clock:
         """Write one text. As in the app, the connection exists before a text is asked
-        for, and the specialist reads its prompt while the server reads its own.
-
-        Raises:
-            DecodingError: as the loop does; nothing is written without the server.
-        """
+        for, and the specialist reads its prompt while the server reads its own. Raises
+        DecodingError as the loop does; nothing is written without the server."""
         method = build(settings)
         prompts = as_read(self.prompts, method)
         clock, engine = Clock(), self.model.sequence()

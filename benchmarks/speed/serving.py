@@ -153,11 +153,8 @@ class Address:
 
 @contextmanager
 def serving(engines: Engines) -> Iterator[Address]:
-    """A server process with the large half of a pair, ready to verify.
-
-    Raises:
-        CloudUnreachableError: it ended before it was ready.
-    """
+    """A server process with the large half of a pair, ready to verify. Raises
+    CloudUnreachableError if it ended before it was ready."""
     token = secrets.token_urlsafe(24)
     order = f"{token} {pickle.dumps(engines).hex()}"
     with child_process(f"{__name__}:serve", order) as (child, line):
@@ -180,11 +177,8 @@ def child_process(
     entry: str, first_line: str
 ) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A process of ours that reads a line, prints one, and ends with its standard
-    input; the process and its line.
-
-    Raises:
-        CloudUnreachableError: it ended without a word.
-    """
+    input; the process and its line. Raises CloudUnreachableError if it ended without a
+    word."""
     child = python_child.start(
         entry,
         stdin=subprocess.PIPE,

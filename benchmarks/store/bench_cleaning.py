@@ -46,11 +46,8 @@ class Case:
 
 
 def read_cases(path: Path) -> list[Case]:
-    """The mails of a TOML or JSON file, each with the own words in it.
-
-    Raises:
-        CasesError: it holds no such mails.
-    """
+    """The mails of a TOML or JSON file, each with the own words in it. Raises
+    CasesError if it holds no such mails."""
     try:
         text = path.read_text("utf-8")
         body = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)

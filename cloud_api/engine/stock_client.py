@@ -44,11 +44,8 @@ class StockServerError(EngineError):
 
 
 def checked_url(url: str) -> str:
-    """The address of a server without the `/v1` that is often written behind it.
-
-    Raises:
-        InvalidSettingsError: it is invalid, or a key stands in it.
-    """
+    """The address of a server without the `/v1` that is often written behind it. Raises
+    InvalidSettingsError if it is invalid, or a key stands in it."""
     try:
         parts = urlsplit(url)
         sound = parts.scheme in ("http", "https") and bool(parts.hostname)

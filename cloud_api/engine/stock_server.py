@@ -95,14 +95,10 @@ class StockEngine:
     def __init__(
         self, client: StockClient, model: str, names: Sequence[bytes], slots: int
     ) -> None:
-        """Find out what the server gives. `model` is a name that it serves, or ""
-        if it serves a single one; `names` are the model's tokens. A base's server is
-        never asked for the likeliest: others ask it by id too.
-
-        Raises:
-            CloudBusyError: it does not answer.
-            StockServerError: it is no vLLM, or gives too little.
-        """
+        """Find out what the server gives. `model` is a name that it serves, or "" if it
+        serves a single one; `names` are the model's tokens. A base's server is never
+        asked for the likeliest: others ask it by id too. Raises CloudBusyError if it
+        does not answer, and StockServerError if it is no vLLM, or gives too little."""
         self.client = client
         self.is_base = client.role == "base"
         self.vocabulary_id = token_list_id(names)
@@ -272,12 +268,9 @@ class StockEngine:
         return found
 
     def _call(self, prompts: Sequence[Prompt], **wanted: Any) -> list[dict[str, Any]]:
-        """The server's choices, one for each prompt, in their order.
-
-        Raises:
-            CloudBusyError: the server is away for now.
-            StockServerError: it said no, or its answer is invalid.
-        """
+        """The server's choices, one for each prompt, in their order. Raises
+        CloudBusyError if the server is away for now, and StockServerError if it said
+        no, or its answer is invalid."""
         body = {
             "model": self.name,
             "prompt": [list(prompt) for prompt in prompts],

@@ -59,12 +59,9 @@ def available() -> tuple[str, ...]:
 
 
 def build(settings: MethodSettings) -> Method:
-    """The method that the settings name.
-
-    Raises:
-        UnknownMethodError: there is no such method, or it cannot be loaded.
-        InvalidSettingsError: the method cannot work with these settings.
-    """
+    """The method that the settings name. Raises UnknownMethodError if there is no such
+    method, or it cannot be loaded, and InvalidSettingsError if the method cannot work
+    with these settings."""
     if settings.method not in _OWN and settings.method not in available():
         names = ", ".join(available())
         raise UnknownMethodError(

@@ -35,11 +35,8 @@ def steps_as_strength(
 
 
 def looped_strength(settings: MethodSettings, steps: int) -> float:
-    """c_T * beta, with the settings' alpha, lambda and eta.
-
-    Raises:
-        InvalidSettingsError: it is more than any strength may be.
-    """
+    """c_T * beta, with the settings' alpha, lambda and eta. Raises InvalidSettingsError
+    if it is more than any strength may be."""
     found = settings.strength * steps_as_strength(
         steps,
         alpha=settings.costeer_alpha,

@@ -117,12 +117,9 @@ class DecodeLoop:
         self.ended: FinishReason = "length"
 
     def blocks(self) -> Iterator[TokenBlock]:
-        """Settled blocks until the text ends; `ended` then says why.
-
-        Raises:
-            StoppedError: the person stopped.
-            CloudError: as `VerifierSession.submit` says.
-        """
+        """Settled blocks until the text ends; `ended` then says why. Raises
+        StoppedError if the person stopped, and CloudError as `VerifierSession.submit`
+        says."""
         while len(self._text.own) < self._max_tokens:
             try:
                 block = self._round()

@@ -257,10 +257,7 @@ class PromptBuilder:
     ) -> Prompts:
         """Both prompts, with as many passages, best first, as leave room for the text.
         With `clamps` a text that is too long for the room gets the room there is.
-
-        Raises:
-            ContextFullError: the request alone leaves no room.
-        """
+        Raises ContextFullError if the request alone leaves no room."""
         least = 1 if clamps else max_tokens
         room = self.context_length - least - _MARGIN
         if room < 1:

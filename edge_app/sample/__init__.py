@@ -35,10 +35,8 @@ def make_ready(store: Store) -> str:
     and return what the store then holds, in words.
 
     Another program may be filling the store, or have been killed while it did: what
-    counts is that every source was read to its end.
-
-    Raises:
-        StoreBusyError: another program has been filling the store for minutes.
+    counts is that every source was read to its end. Raises StoreBusyError if another
+    program has been filling the store for minutes.
     """
     from personal_store import import_source
     from personal_store.errors import StoreBusyError

@@ -66,12 +66,9 @@ class AdapterTraining:
         stop: threading.Event | None = None,
     ) -> None:
         """Load the model, a GGUF file or a folder, and go on from an old `checkpoint`.
-
-        Raises:
-            ModelError: the model cannot be trained, or the checkpoint is damaged.
-            InvalidSettingsError: the checkpoint is one of other texts or settings, or
-                there is no such device here.
-        """
+        Raises ModelError if the model cannot be trained, or the checkpoint is damaged,
+        and InvalidSettingsError if the checkpoint is one of other texts or settings, or
+        there is no such device here."""
         torch.set_num_threads(threads)
         self.recipe = recipe
         self.step = 0

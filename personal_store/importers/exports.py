@@ -290,11 +290,9 @@ class People:
         """(names, why) that are the owner's; why is empty if nobody has to guess.
 
         What was given may be meant for other services, or for mail: a name that nobody
-        has here is passed over, as long as somebody is known to be the owner.
-
-        Raises:
-            SourceError: nobody is, or it is the export of somebody who is known to be
-                another.
+        has here is passed over, as long as somebody is known to be the owner. Raises
+        SourceError if nobody is, or it is the export of somebody who is known to be
+        another.
         """
         owned = set(map(self.identity, self.owners))
         there = set(map(self.identity, self.writers))

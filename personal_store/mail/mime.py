@@ -411,12 +411,9 @@ class EncryptedError(ValueError):
 
 
 def opened(data: bytes) -> bytes:
-    """The message in a signed or compressed part; empty if it holds no message.
-
-    Raises:
-        EncryptedError: it is encrypted.
-        ValueError: it is damaged, or something else.
-    """
+    """The message in a signed or compressed part; empty if it holds no message. Raises
+    EncryptedError if it is encrypted, and ValueError if it is damaged, or something
+    else."""
     kind, content = _held_by(_element(data, 0, 0, count())[1])
     if kind in _ENCRYPTED:
         raise EncryptedError
@@ -449,10 +446,7 @@ def _element(
     data: bytes, at: int, depth: int, number: Iterator[int]
 ) -> tuple[int, Value, int]:
     """Tag, value and end of what begins here; what was cut off is read as far as it is.
-
-    Raises:
-        ValueError: nothing begins here, or there is too much of it.
-    """
+    Raises ValueError if nothing begins here, or there is too much of it."""
     if len(data) < at + 2 or depth > _DEEPEST_ELEMENT or next(number) > _MOST_ELEMENTS:
         raise ValueError("damaged")
     tag, size = data[at], data[at + 1]
