@@ -62,10 +62,8 @@ if TYPE_CHECKING:
     from edge_app.service.service import WritingService
     from edge_app.service.tape import Tape
 
-INTERRUPTED = 130
-"""Exit code after Ctrl-C."""
-SYNC_SECONDS = 1.0
-"""At most so much typing is lost where the whole machine ends."""
+INTERRUPTED = 130  # exit code after Ctrl-C
+SYNC_SECONDS = 1.0  # at most so much typing is lost where the whole machine ends
 
 
 class SpecSteerApp(App[None]):
@@ -423,8 +421,7 @@ def run_app(app: SpecSteerApp) -> int:
     return code
 
 
-_LONGEST_WAIT = 3.0
-"""Seconds; a tape of a machine that slept does not sleep again."""
+_LONGEST_WAIT = 3.0  # seconds; a tape of a machine that slept does not sleep again
 
 
 def at_its_own_speed(tape: Tape, speed: float = 1.0) -> Callable[[Event], None]:

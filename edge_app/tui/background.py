@@ -19,8 +19,7 @@ from personal_store.errors import StoreError
 Severity = Literal["information", "warning", "error"]
 News = tuple[str, Severity]
 _T = TypeVar("_T")
-_LOAD_SECONDS = 0.2
-"""A load that can be given up is given up within one tensor."""
+_LOAD_SECONDS = 0.2  # A load that can be given up is given up within one tensor
 _LOOK_SECONDS = 0.1
 """After them a thread that waits for an answer looks if it is to stop."""
 

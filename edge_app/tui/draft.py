@@ -47,8 +47,7 @@ class Style:
     """How a draft is to be written; None stands for what the settings say."""
 
     tone: str = ""
-    stars: int = 0
-    """Of a review, from 1 to 5; 0: none are named."""
+    stars: int = 0  # of a review, from 1 to 5; 0: none are named
     threshold: float | None = None
     strength: float | None = None
 
@@ -111,10 +110,8 @@ class Begun:
     """Another version was asked for; it is the one on screen."""
 
     request: WriteRequest
-    samples: bool = False
-    """Whether it is written from sample letters."""
-    stretch: Stretch | None = None
-    """What of another version it is written anew from."""
+    samples: bool = False  # whether it is written from sample letters
+    stretch: Stretch | None = None  # what of another version it is written anew from
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,8 +75,7 @@ class _Read:
     entries: list[Entry]
     begun: str
     seal: Seal | None
-    size: int
-    """Bytes up to the end of the last whole line."""
+    size: int  # bytes up to the end of the last whole line
     rest: bytes
 
 

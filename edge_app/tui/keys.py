@@ -134,8 +134,7 @@ _WRITING = {
     *("enter", "tab", "space", "backspace", "delete", "insert", "home", "end"),
     *("up", "down", "left", "right", "pageup", "pagedown", "shift+tab"),
 }
-_WAY_OUT = "ctrl+q"
-"""Every terminal sends it, so it stays a key of Quit."""
+_WAY_OUT = "ctrl+q"  # every terminal sends it, so it stays a key of Quit
 
 
 def why_no_key(key: str) -> str:

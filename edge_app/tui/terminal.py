@@ -30,8 +30,7 @@ from textual.widgets import Input, TextArea
 
 from decoding_core.foreign_text import replaced
 
-_BEGINS, _ENDS = "\x1b[200~", "\x1b[201~"
-"""What a terminal sends around a paste."""
+_BEGINS, _ENDS = "\x1b[200~", "\x1b[201~"  # what a terminal sends around a paste
 
 
 WORD_KEYS = {"alt+b": "ctrl+left", "alt+f": "ctrl+right"}

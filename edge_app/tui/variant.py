@@ -15,8 +15,7 @@ from edge_app.decoding.events import Event, FinishReason, Source, Token
 from edge_app.service.requests import WriteRequest
 from edge_app.tui.text import Run, State, count_words, joins
 
-STRUCK_SECONDS = 0.6
-"""How long a refused word stays on screen."""
+STRUCK_SECONDS = 0.6  # how long a refused word stays on screen
 
 _LOOKS: dict[Origin, State] = {
     "accepted": "kept",
@@ -31,10 +30,8 @@ class Stretch:
     """A stretch of a version, which another one has in other words."""
 
     version: int
-    at: int
-    """How many letters stand before it."""
-    rest: int
-    """How many letters are put back behind it."""
+    at: int  # how many letters stand before it
+    rest: int  # how many letters are put back behind it
 
 
 @dataclass(slots=True)
@@ -51,16 +48,13 @@ class Variant:
     """One version of a text: its request, and what the events so far made of it."""
 
     request: WriteRequest
-    number: int = 0
-    """Its place among all versions of the draft that were asked for."""
+    number: int = 0  # its place among all versions of the draft that were asked for
     samples: bool = False
     """Whether it was written from sample letters, not from the person's own."""
-    started: float = 0.0
-    """On the clock that `apply` is given."""
+    started: float = 0.0  # on the clock that `apply` is given
     settled: list[Token] = field(default_factory=list)
     waiting: list[events.Drafted] = field(default_factory=list)
-    struck: Struck | None = None
-    """The word that was refused last."""
+    struck: Struck | None = None  # the word that was refused last
     sources: tuple[Source, ...] = ()
     opened: events.Opened | None = None
     spent: events.PrivacySpent | None = None
@@ -74,19 +68,16 @@ class Variant:
     reason: FinishReason | None = None
     statistics: events.Statistics | None = None
     stopped: bool = False
-    unfinished: bool = False
-    """Whether the app ended while it was written."""
+    unfinished: bool = False  # whether the app ended while it was written
     held: list[events.HeldBack] = field(default_factory=list)
     weighed: dict[int, events.Place] = field(default_factory=dict)
     """What the models thought, by the place of a settled token."""
     before: list[Run] = field(default_factory=list)
     """What stands before what is written: it goes on from there."""
-    after: list[Run] = field(default_factory=list)
-    """What is put back behind it."""
+    after: list[Run] = field(default_factory=list)  # what is put back behind it
     stretch: Stretch | None = None
     """What of another version it has in other words; None: it is a text of its own."""
-    given: int = 0
-    """How many tokens the text before it has."""
+    given: int = 0  # how many tokens the text before it has
     edited: list[Run] | None = None
     """The text as the person left it; None while it is as it was written."""
     saved: str | None = None

@@ -42,10 +42,8 @@ AGAIN_TEMPERATURE = 0.7
 ANEW_TEMPERATURE = 1.0
 """Of a stretch: at less a model often finds the words that stood there."""
 PREVIEW_TOKENS = 40
-_BEHIND = 80
-"""Letters behind a stretch by which the model sees where it ends."""
-_LEAST_TOKENS = 32
-"""For a stretch; and a letter more for each that stood there."""
+_BEHIND = 80  # letters behind a stretch by which the model sees where it ends
+_LEAST_TOKENS = 32  # for a stretch; and a letter more for each that stood there
 
 _NO_WORDS: dict[FinishReason | None, str] = {
     "full": "no word was written: what is to be read leaves no room in the model",

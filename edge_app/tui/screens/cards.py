@@ -232,8 +232,7 @@ _RANKS = {
     "save": 1,
 }
 """What goes first has the highest."""
-_ROOMY = 100
-"""Columns from which on keys stand two spaces apart."""
+_ROOMY = 100  # columns from which on keys stand two spaces apart
 
 
 class KeyLine(Footer):

@@ -159,8 +159,7 @@ def texts(writing: Writing) -> list[tuple[str, Sequence[Run]]]:
 
 _SENTENCE = re.compile(r"\s*\S.*?(?:[.!?…]+[\"'”’)\]]*(?=\s)|(?=\n)|\Z)\s*", re.DOTALL)
 
-_ALIKE = 0.3
-"""Share of common words from which two sentences stand side by side."""
+_ALIKE = 0.3  # share of common words from which two sentences stand side by side
 
 Span = tuple[int, int]
 

@@ -17,10 +17,8 @@ from edge_app.tui.screens.widgets import LineInput, PathInput, dropped, kinds
 from edge_app.tui.writing import Import
 from personal_store.importers import available
 
-_AUTO = "auto"
-"""The kind that stands for whatever is found."""
-_LINES = 8
-"""Lines of a plan that are shown at most."""
+_AUTO = "auto"  # the kind that stands for whatever is found
+_LINES = 8  # lines of a plan that are shown at most
 
 
 class ImportDrawer(Drawer):

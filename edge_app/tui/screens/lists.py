@@ -37,8 +37,7 @@ _Found = TypeVar("_Found")
 class ListDrawer(Drawer, Generic[_T]):
     """A search line, a note, a list, and a text on what is chosen in it."""
 
-    SEARCHES: ClassVar[str]
-    """What the search line says while it is empty."""
+    SEARCHES: ClassVar[str]  # what the search line says while it is empty
     NOTE = ""
 
     _listed: Sequence[_T] = ()

@@ -45,8 +45,7 @@ LEGEND_HELD = Text.from_markup(f"[b]bold[/b] held back{_LOOKS}")
 FRAME_SECONDS = 1 / 30
 PAUSE_SECONDS = 0.4
 """How long a brief stands unchanged before it is read: letters come faster."""
-CARD_SECONDS = 0.25
-"""Numbers change no faster than they can be read."""
+CARD_SECONDS = 0.25  # numbers change no faster than they can be read
 
 
 class Page(Screen[None]):

@@ -120,8 +120,7 @@ _IDENTIFIER = re.compile(r"[!-;=?A-~]{1,200}@[!-;=?A-~]{1,200}")
 _LONGEST_SUBJECT, _LONGEST_BEGINNING, _LONGEST_GREETING = 78, 50, 40
 _LONGEST_LINE, _LONGEST_THREAD = 998, 900
 """Characters of a line of a mail, and of the identifiers in one."""
-LONGEST_LINK = 8_000
-"""Characters of a link: mail programs and systems take little more."""
+LONGEST_LINK = 8_000  # characters of a link: mail programs and systems take little more
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,7 @@ from edge_app.tui.variant import Traffic, Variant
 from edge_app.tui.writing import Writing
 
 _COLUMNS = ("time", "what")
-_NAMED = 4
-"""How many phrases or facts are quoted."""
+_NAMED = 4  # how many phrases or facts are quoted
 _IN_LEDGER = "This message is of an earlier sitting: `specsteer sent` shows its bytes."
 
 

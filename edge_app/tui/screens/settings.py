@@ -222,8 +222,7 @@ class KeysDrawer(_PreferencesDrawer):
         Binding("delete", "reset", "Usual", show=False),
     ]
 
-    takes_all_keys = False
-    """Whether the next key is taken, whatever it does elsewhere."""
+    takes_all_keys = False  # whether the next key is taken, whatever it does elsewhere
     _adds = False
 
     def contents(self) -> Iterable[Widget]:

@@ -210,12 +210,10 @@ _MANY = 2000
 class Word:
     """A word of the text as it stands."""
 
-    start: int
-    """Letters of the text before it."""
+    start: int  # letters of the text before it
     text: str
     state: State
-    tokens: tuple[int, ...] = ()
-    """Places of the settled tokens that it was drafted as."""
+    tokens: tuple[int, ...] = ()  # places of the settled tokens that it was drafted as
 
     @property
     def end(self) -> int:
@@ -261,12 +259,9 @@ def _words(runs: Sequence[Run]) -> list[Word]:
     return [Word(start, text[start:end], look) for start, end, look in words_of(runs)]
 
 
-_AROUND = 40
-"""Letters of the passage that are shown before and behind the run."""
-_SHORTEST_WORD = 4
-"""Letters of a word that says something by itself."""
-_MOST = 12
-"""Words that are compared to either side."""
+_AROUND = 40  # letters of the passage that are shown before and behind the run
+_SHORTEST_WORD = 4  # letters of a word that says something by itself
+_MOST = 12  # words that are compared to either side
 
 
 def followed(

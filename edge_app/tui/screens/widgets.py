@@ -20,8 +20,7 @@ from textual.widgets import Input, Select, Static, TextArea
 from edge_app.tui.keys import key_of
 from edge_app.tui.saving import PathError, typed_path
 
-_LEAST = 20
-"""Columns of a card that is not shown, or not yet laid out."""
+_LEAST = 20  # columns of a card that is not shown, or not yet laid out
 
 
 class Saying(Static):
