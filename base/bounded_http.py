@@ -39,7 +39,7 @@ class Line:
         self._most_down: float | None = None
 
     def attach(self, stop: threading.Event) -> None:
-        """End waits when another `stop` is set."""
+        """From now on end a wait when `stop` is set."""
         self._stop = stop
 
     def allow(

@@ -160,10 +160,11 @@ def admission(
     certificate_file: Path | None = None,
     key_file: Path | None = None,
 ) -> Iterator[Admission]:
-    """While the block runs, let in who shows `token`; without one, the household whose
-    file lies in `folder`, and whoever reads the token file there. TLS is spoken to a
-    household, and wherever other machines can connect (`remote`), with the given
-    certificate or the server's own, which the first start makes.
+    """Who may connect, and by which certificate, while the block runs.
+
+    With a `token`, whoever shows it. Else the devices of the household whose file lies
+    in `folder`, and whoever can read the token file there. TLS is spoken to a household
+    and to other machines (`remote`), with the given certificate or the server's own.
 
     Raises:
         InvalidSettingsError: the token is invalid.

@@ -505,7 +505,7 @@ def command(
     few are kept, and draft for 20 ms between them. The server is a process of its own,
     with one thread a model. First as many texts as --texts says, at once and, as a
     comparison, 16 of them one by one; then one text beside --idle sockets that say
-    nothing; at last as many texts as --few-slots on so many, and four times as many.
+    nothing; at last as many texts as --few-slots, and four times as many, on those.
 
     The flood is 256 openings with prompts that fill the context, blocks, answers that
     are not read and requests that never end, over and over, at low priority. The exit

@@ -57,7 +57,7 @@ class DamagedSealError(StoreLockedError):
 
 
 class Seal:
-    """Seals pieces, and opens them."""
+    """A key that encrypts pieces of a file with AES-256-GCM, and decrypts them."""
 
     def __init__(self, key: str, salt: bytes | None = None) -> None:
         """With the salt that a file has already, its pieces open by one derived key."""

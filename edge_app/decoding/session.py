@@ -239,7 +239,7 @@ class VerifierSession:
         return self._verifier.ready()
 
     def settle(self, text_ids: Sequence[int], kept: int, *, refused: bool) -> None:
-        """After a verdict: so many of the tokens after the text stay. A refusal voids
+        """After a verdict: the first `kept` tokens after the text stay. A refusal voids
         all that is out."""
         if self._known is not None:
             self._known = len(text_ids) + kept

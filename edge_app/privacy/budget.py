@@ -50,7 +50,7 @@ DECIDED_ANEW = 0.01
 draft that would never be refused without the history would tell infinitely much when it
 is."""
 _NEARLY = 0.05  # share of a limit that is left when the person is told that it is spent
-_AT_ONCE = 64  # of so many places the base is asked at once, at most
+_AT_ONCE = 64  # places of which the base is asked at once, at most
 _LEAST = 1e-300  # in place of a probability that is 0 as a float
 
 
@@ -137,7 +137,7 @@ class PublicText:
             yield self._own[at], at
 
     def has_left(self, length: int) -> None:
-        """The verifier has so many tokens of what was told last."""
+        """Note that the verifier holds `length` tokens of what was sent last."""
         begin = 0
         for end, read, held in self._read:
             if length < len(read):
@@ -250,7 +250,8 @@ class Account(Draws):
         """Nats of the draw that told most, for or against the history."""
         self.unread = 0
         """How many tokens have left that are not in the total: the base had no room to
-        read them, or nobody drew them. What stands in for others is none of them."""
+        read them, or nobody drew them. Placeholders are not drawn tokens and cost no
+        budget."""
 
     # What the loop draws: see `Draws`.
 
@@ -407,7 +408,7 @@ class Account(Draws):
         self._add_today(self._decided + sum(draw.nats or 0.0 for draw in fresh))
 
     def stayed(self) -> None:
-        """They did not leave."""
+        """Take back what `before_leaving` noted last: those tokens did not leave."""
         self._add_today(-self._noted)
         self._noted = 0.0
 

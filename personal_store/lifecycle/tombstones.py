@@ -55,7 +55,8 @@ def add_tombstone(db: Database, key: str, text: str) -> None:
 
 
 def marks(secret: bytes, key: str, text: str) -> list[tuple[str, bytes]]:
-    """(what of, mark) for the key of a text, and for its words if there are enough."""
+    """The marks of a forgotten text, each with what it is of: its key, and its words if
+    they have `SHORTEST` characters."""
     found = [("key", _mark(secret, "key", key))]
     words = normalised(text)
     if len(words) >= SHORTEST:

@@ -44,7 +44,7 @@ from edge_app.privacy.guard.words import (
 from models.running.interface import Vocabulary
 
 _LONGEST_OPEN = 400  # characters of an open span; a longer one is cut there
-_LETTERS = 5  # A word that begins with an uncommon one of so many letters holds it
+_LETTERS = 5  # least letters of an uncommon word that a held word may begin with
 _LEAST_TOLD = 18.0
 """Bits that a copied run of words must tell to be held back: what less rare words say
 in a row, anybody may have said."""

@@ -35,8 +35,8 @@ from personal_store import Passage, Store
 
 MOST_WORDS = 12  # words of the longest literal that is looked for
 _HABIT = 3  # own texts with a phrase that make it a habit, which tells nothing
-_OWN_TEXTS = 200  # in so many of the newest own texts habits are counted
-_FEW = 20  # of so many own texts, two are enough for a habit
+_OWN_TEXTS = 200  # how many of the newest own texts habits are counted in
+_FEW = 20  # with this many own texts or fewer, two are enough for a habit
 _OPENING_WORDS, _CLOSING_WORDS, _NAME_WORDS = 10, 12, 3
 """Words at most of the line that a text opens with, of those that close it, and of the
 last of these, which is a name."""

@@ -59,7 +59,7 @@ class ListDrawer(Drawer, Generic[_T]):
         raise NotImplementedError
 
     def take(self, one: _T) -> None:
-        """Do what Enter does with a thing."""
+        """Do what Enter does with an entry of the list."""
         raise NotImplementedError
 
     def fill(self, found: Sequence[_T], note: str, at: int | None = None) -> None:
