@@ -80,9 +80,8 @@ def create_tables(db: Database) -> None:
             "INSERT INTO state VALUES ('keep_raw', '1'), ('untidy', '0'), "
             "('received_upto', '0')"
         )
-        db.execute(
-            "INSERT INTO tombstone_key(secret) VALUES (?)", [secrets.token_bytes(32)]
-        )
+        sql = "INSERT INTO tombstone_key(secret) VALUES (?)"
+        db.execute(sql, [secrets.token_bytes(32)])
         db.execute(f"PRAGMA user_version = {SCHEMA}")
 
 

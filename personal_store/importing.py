@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -283,16 +283,14 @@ class _Import:
         row = db.execute("SELECT value FROM state WHERE name = ?", [key]).fetchone()
         known = dict(json.loads(row[0])) if row else {}
         asked = {**known, **self.mapping}
-        chosen: dict[str, str] = importer.columns(source, asked).mapping()
+        chosen: dict[str, str] = asdict(importer.columns(source, asked))
         if self.mapping:
             origin = "; remembered for files with these columns"
         else:
             guess = "as the last time" if known else "guessed"
             origin = f" ({guess}; --map FIELD=COLUMN changes it)"
-        columns = ", ".join(
-            f"{name}={column}" for name, column in chosen.items() if column
-        )
-        self.report.notes.append(f"{source.name}: {columns}{origin}")
+        found = (f"{name}={column}" for name, column in chosen.items() if column)
+        self.report.notes.append(f"{source.name}: {', '.join(found)}{origin}")
         if chosen != known:
             value = json.dumps(chosen)
             with immediate(db):

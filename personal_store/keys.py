@@ -99,9 +99,8 @@ def put_in_keyring(path: Path, key: str) -> None:
 def forget_in_keyring(path: Path) -> None:
     """Have the keyring hold nothing for this store any more."""
     if in_keyring(path):
-        importlib.import_module("keyring").delete_password(
-            _SERVICE, str(path.resolve())
-        )
+        keyring = importlib.import_module("keyring")
+        keyring.delete_password(_SERVICE, str(path.resolve()))
 
 
 def _missing() -> str:

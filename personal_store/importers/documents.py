@@ -315,22 +315,18 @@ markdown = Documents(
 # Word (.docx) and OpenDocument (.odt): the text as it reads now, without others'
 # remarks. Comments, notes and page headers of Word lie in other parts.
 
-_WORD_SKIPPED = frozenset(
-    (
-        # Deleted and moved away under "track changes", field codes, and the copy of a
-        # text box that is kept for old programs.
-        *("del", "moveFrom", "instrText", "delText", "delInstrText", "Fallback"),
-        *("pPr", "rPr"),  # where <w:tab> is a setting, not a character
-    )
-)
+# Deleted and moved away under "track changes", field codes, the copy of a text box that
+# is kept for old programs, and where <w:tab> is a setting, not a character.
+_WORD_SKIPPED = {
+    *("del", "moveFrom", "instrText", "delText", "delInstrText", "Fallback"),
+    *("pPr", "rPr"),
+}
 _WORD_MARKS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
-_ODT_SKIPPED = frozenset(
-    (
-        *("tracked-changes", "annotation", "note", "table-of-content", "bibliography"),
-        *("alphabetical-index", "sequence-decls", "scripts", "font-face-decls"),
-        *("automatic-styles", "title", "desc"),
-    )
-)
+_ODT_SKIPPED = {
+    *("tracked-changes", "annotation", "note", "table-of-content", "bibliography"),
+    *("alphabetical-index", "sequence-decls", "scripts", "font-face-decls"),
+    *("automatic-styles", "title", "desc"),
+}
 _ODT_MARKS = {"tab": "\t", "line-break": "\n", "s": " "}
 _MOST_SPACES = 100
 

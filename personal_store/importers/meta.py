@@ -35,13 +35,12 @@ from personal_store.importers.structured import (
     fields,
     listing,
     mapping,
-    marked,
 )
 from personal_store.records import Document, ImportFailure, Item
 
 _MESSAGES = r"message_\d+\.json"
-_MESSAGE_FIELDS = (("messages",), ("participants",), ("sender_name", "senderName"))
-_ENCRYPTED_FIELDS = (("messages",), ("participants",), ("threadName",))
+_is_talk = fields("messages", "participants", "sender_name senderName")
+_is_encrypted = fields("messages", "participants", "threadName")
 """What a file with an encrypted talk begins with, even if nothing was said in it."""
 _MADE = re.compile(
     r"(?:reacted .{1,16} to your message|liked a message|you sent an attachment\."
@@ -92,8 +91,7 @@ def _said_in(value: Any) -> str:
 
 
 def _is_messages(file: Source) -> bool:
-    head = file.head()
-    return marked(head, *_MESSAGE_FIELDS) or marked(head, *_ENCRYPTED_FIELDS)
+    return _is_talk(file.head()) or _is_encrypted(file.head())
 
 
 def _writers(file: Source) -> Iterator[str]:
@@ -208,17 +206,14 @@ def _facebook_owner(file: Source) -> list[str]:
     return [_said_in(mapping(name).get("full_name") or name)]
 
 
-_FACEBOOK_POST = (
-    *(("timestamp",), ("data",)),
-    ("post", "comment", "description", "media"),
-)
+_is_facebook_post = fields("timestamp", "data", "post comment description media")
 
 facebook = _Meta(
     Shape(
         "JSON file with posts, comments or messages of Facebook",
         r"your_posts.*\.json|group_posts.*\.json|(?:your_)?comments.*\.json"
         rf"|{_MESSAGES}",
-        lambda head: marked(head, *_MESSAGE_FIELDS) or marked(head, *_FACEBOOK_POST),
+        lambda head: _is_talk(head) or _is_facebook_post(head),
         elsewhere="instagram",
     ),
     _read_facebook,
@@ -231,7 +226,7 @@ facebook = _Meta(
     Shape(
         "file with an encrypted talk of Facebook",
         r".+\.json",
-        lambda head: marked(head, *_ENCRYPTED_FIELDS),
+        _is_encrypted,
         elsewhere="instagram",
     ),
     "facebook",
@@ -318,9 +313,9 @@ def _instagram_owner(file: Source) -> list[str]:
     return [_said_in(_value(fields, (name,))) for name in ("Name", "Username")]
 
 
-_INSTAGRAM_POST = (
-    ("media", "string_map_data", "string_list_data", "label_values"),
-    ("creation_timestamp", "timestamp"),
+_is_instagram_post = fields(
+    "media string_map_data string_list_data label_values",
+    "creation_timestamp timestamp",
 )
 
 instagram = _Meta(
@@ -328,7 +323,7 @@ instagram = _Meta(
         "JSON file with posts, comments or messages of Instagram",
         r"posts_\d+\.json|reels\.json|archived_posts\.json"
         rf"|(?:post|reels?|story)_comments(?:_\d+)?\.json|{_MESSAGES}",
-        lambda head: marked(head, *_MESSAGE_FIELDS) or marked(head, *_INSTAGRAM_POST),
+        lambda head: _is_talk(head) or _is_instagram_post(head),
         elsewhere="facebook",
     ),
     _read_instagram,

@@ -130,17 +130,15 @@ def text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def marked(head: bytes, *groups: tuple[str, ...]) -> bool:
-    """Whether JSON begins here and holds at least one field of each group early on."""
-    start = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
-    return start in (b"[", b"{", b"w") and all(
-        any(f'"{name}"'.encode() in head for name in group) for group in groups
-    )
-
-
 def fields(*groups: str) -> Callable[[bytes], bool]:
-    """Tests for `marked`; of the names in one string any will do."""
-    return lambda head: marked(head, *(tuple(group.split()) for group in groups))
+    """Tests whether JSON begins in a head and holds a field of each group early on; of
+    the names in one string any will do."""
+    begins = re.compile(rb"[\xef\xbb\xbf \t\r\n]*[\[{w]")
+    names = [[f'"{name}"'.encode() for name in group.split()] for group in groups]
+    return lambda head: (
+        begins.match(head) is not None
+        and all(any(name in head for name in group) for group in names)
+    )
 
 
 def elements(source: Source, *names: str) -> Iterator[Element | ImportFailure]:

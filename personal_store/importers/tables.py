@@ -10,7 +10,7 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -127,10 +127,6 @@ class Columns:
                 f"text=COLUMN. The columns are: {', '.join(names) or 'none'}."
             )
         return cls(**chosen)
-
-    def mapping(self) -> dict[str, str]:
-        """The column of each field, as --map takes them; empty if absent."""
-        return asdict(self)
 
     def document(self, row: Row, position: int) -> Item:
         """The document in a row, or why it is skipped."""

@@ -56,12 +56,6 @@ _LINE = re.compile(
 )
 _LONGEST = 100  # characters in which a stamp has to end
 
-_MORNING = ("am", "上午", "凌晨", "清晨", "早上", "午前", "오전", "ص", "صباحًا", "ق.ظ.",
-            "قبل‌ازظهر", "π.μ.", "пр.об.", "дп", "öö", "לפנה״צ", "पूर्वाह्न", "ก่อนเที่ยง",
-            "sa", "dop.", "de.", "ap.", "pg")  # fmt: skip
-_AFTERNOON = ("pm", "下午", "傍晚", "晚上", "午後", "오후", "م", "مساءً", "ب.ظ.",
-              "بعدازظهر", "μ.μ.", "сл.об.", "пп", "ös", "אחה״צ", "अपराह्न", "หลังเที่ยง",
-              "ch", "odp.", "du.", "ip.", "ptg")  # fmt: skip
 _NOON = "中午"
 _AMERICAN = re.compile(r"[AP]M")
 """Phones that write the halves of the day as AM and PM mostly write the month first."""
@@ -80,11 +74,11 @@ _BRACKETS = re.compile(
 )
 _PAGES = re.compile(rf"\A[{MARKS}]*[^\n]{{1,120}}\.\w{{2,5}} • [{MARKS}]*\d+ [^\W\d]+")
 """Name and pages of a document, which iOS writes before it."""
-_NOTICES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 
 def _any(kind: str) -> str:
-    return f"(?:{'|'.join(_NOTICES[kind])})".replace("{who}", r"[^\n?!]{1,60}")
+    return f"(?:{'|'.join(_WORDS[kind])})".replace("{who}", r"[^\n?!]{1,60}")
 
 
 _NOTICE = re.compile(
@@ -110,8 +104,8 @@ def _letters(word: str) -> str:
 
 
 _HALVES = {
-    **dict.fromkeys(map(_letters, _MORNING), "morning"),
-    **dict.fromkeys(map(_letters, _AFTERNOON), "afternoon"),
+    **dict.fromkeys(map(_letters, _WORDS["morning"]), "morning"),
+    **dict.fromkeys(map(_letters, _WORDS["afternoon"]), "afternoon"),
     _NOON: _NOON,
 }
 

@@ -42,7 +42,6 @@ from personal_store.importers.structured import (
     fields,
     listing,
     mapping,
-    marked,
     text,
 )
 from personal_store.records import Document, ImportFailure, Item, ReadOptions, Skipped
@@ -267,13 +266,10 @@ class _Archive(Service):
         names of people stand in the posts.
         """
 
-        def turn(file: Source) -> tuple[bool, bool]:
-            return _begins(file, _TALKS), _begins(file, _LONG)
-
-        return [
-            replace(export, files=tuple(sorted(export.files, key=turn)))
-            for export in super().sources(path)
-        ]
+        (export,) = super().sources(path)
+        files = sorted(export.files, key=lambda file: _begins(file, _LONG))
+        files.sort(key=lambda file: _begins(file, _TALKS))
+        return [replace(export, files=tuple(files))]
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Item]:
         """One document per own post or message; a long post only once."""
@@ -292,7 +288,7 @@ x_archive = _Archive(
         # Files with "headers" in their name hold no texts.
         r"(?:tweets?|community-tweets?|note-tweets?)(?:-part\d+)?\.js"
         r"|direct-messages?(?:-group)?(?:-part\d+)?\.js",
-        lambda head: marked(head, ("tweet", "noteTweet", _TALK)),
+        fields(f"tweet noteTweet {_TALK}"),
     ),
     lambda _: iter(()),
     Shape(

@@ -105,11 +105,9 @@ def is_behind(db: Database) -> bool:
 
     `reclean` says what to import again if the body was not kept.
     """
-    row = db.execute(
-        f"SELECT 1 FROM record WHERE {_OWN_MAILS} "  # noqa: S608
-        f"AND cleaning < {VERSION} LIMIT 1"
-    ).fetchone()
-    return row is not None
+    older = f"{_OWN_MAILS} AND cleaning < {VERSION}"
+    sql = f"SELECT EXISTS (SELECT 1 FROM record WHERE {older})"  # noqa: S608
+    return bool(db.execute(sql).fetchone()[0])
 
 
 def reclean(
@@ -120,13 +118,11 @@ def reclean(
     In batches, each a transaction: it can be stopped and goes on where it was.
     """
     older = "" if everything else f" AND cleaning < {VERSION}"
-    ids = [
-        row[0]
-        for row in db.execute(
-            f"SELECT id FROM record JOIN raw ON record_id = id "  # noqa: S608
-            f"WHERE {_OWN_MAILS}{older} ORDER BY id"
-        )
-    ]
+    rows = db.execute(
+        f"SELECT id FROM record JOIN raw ON record_id = id "  # noqa: S608
+        f"WHERE {_OWN_MAILS}{older} ORDER BY id"
+    )
+    ids = [row[0] for row in rows]
     changed = _rewrite(db, ids, progress) + compare_threads(db)
     lacking = f"""FROM record LEFT JOIN raw ON record_id = id
         WHERE {_OWN_MAILS} AND cleaning < {VERSION} AND record_id IS NULL"""
@@ -148,19 +144,16 @@ def compare_threads(db: Database, after: int = 0) -> int:
     message at a time. Only pairs with a record of a larger id than `after`. Returns how
     many texts changed.
     """
-    ids = [
-        row[0]
-        for row in db.execute(
-            f"""SELECT id FROM record WHERE {_OWN_MAILS} AND cleaning = {VERSION}
-                AND reply_to <> '' AND EXISTS (SELECT 1 FROM record AS parent
-                    WHERE parent.key > 'mid:' || record.reply_to || ':'
-                    AND parent.key < 'mid:' || record.reply_to || ';'
-                    AND (parent.id > ? OR record.id > ?))
-                ORDER BY id""",  # noqa: S608
-            [after, after],
-        )
-    ]
-    return _rewrite(db, ids, from_bodies=False)
+    rows = db.execute(
+        f"""SELECT id FROM record WHERE {_OWN_MAILS} AND cleaning = {VERSION}
+            AND reply_to <> '' AND EXISTS (SELECT 1 FROM record AS parent
+                WHERE parent.key > 'mid:' || record.reply_to || ':'
+                AND parent.key < 'mid:' || record.reply_to || ';'
+                AND (parent.id > ? OR record.id > ?))
+            ORDER BY id""",  # noqa: S608
+        [after, after],
+    )
+    return _rewrite(db, [row[0] for row in rows], from_bodies=False)
 
 
 def _rewrite(
@@ -174,11 +167,8 @@ def _rewrite(
     changed = 0
     for at in range(0, len(ids), BATCH):
         with immediate(db):
-            batch = [
-                one
-                for one in ids[at : at + BATCH]
-                if _rewrite_one(db, one, from_bodies)
-            ]
+            some = ids[at : at + BATCH]
+            batch = [one for one in some if _rewrite_one(db, one, from_bodies)]
             refresh(db, batch)
         changed += len(batch)
         if progress is not None:

@@ -44,10 +44,7 @@ def identities(db: Database) -> list[Identity]:
                   (SELECT count(*) FROM record WHERE sender = address)
            FROM identity ORDER BY address"""
     )
-    return [
-        Identity(address, why, bool(confirmed), texts)
-        for address, why, confirmed, texts in rows
-    ]
+    return [Identity(one, why, bool(sure), texts) for one, why, sure, texts in rows]
 
 
 def add_identities(db: Database, addresses: Sequence[str], why: str = BY_OWNER) -> int:
@@ -85,8 +82,7 @@ def judge(db: Database, senders: Iterable[str]) -> int:
     changed: list[int] = []
     for sender in senders:
         row = db.execute("SELECT 1 FROM identity WHERE address = ?", [sender])
-        mine = row.fetchone() is not None
-        changed += _turn(db, sender, mine)
+        changed += _turn(db, sender, row.fetchone() is not None)
     if changed:
         refresh(db, changed)
         drop_bodies_of_others(db)

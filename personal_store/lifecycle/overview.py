@@ -59,9 +59,8 @@ class Which:
         SQL. If words decide, received mail is cleaned first, with calls of `progress`.
         """
         if self.words:
-            clean_all_waiting(
-                db, replace(self, words="").find(db, state=state), progress
-            )
+            others = replace(self, words="").find(db, state=state)
+            clean_all_waiting(db, others, progress)
         ids = json.dumps([*self.ids]) if self.ids else None
         conditions = {
             "record.id IN (SELECT value FROM json_each(?))": ids,
@@ -106,14 +105,11 @@ class Outline:
 def outlines(db: Database, ids: Sequence[int]) -> list[Outline]:
     """A line for each of these records."""
     found = []
-    for record_id in ids:
-        for kind, title, person, sent_at, source, body in db.execute(
-            _OUTLINE, [record_id]
-        ):
+    for one in ids:
+        rows = db.execute(_OUTLINE, [one])
+        for kind, title, person, sent_at, source, body in rows:
             heading = title or " ".join(body[:80].split())
-            found.append(
-                Outline(record_id, kind, heading, person, moment(sent_at), source)
-            )
+            found.append(Outline(one, kind, heading, person, moment(sent_at), source))
     return found
 
 

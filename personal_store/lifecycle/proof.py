@@ -154,18 +154,14 @@ def unaccounted(db: Database, progress: ProgressCallback | None = None) -> list[
 
 def _columns(db: Database) -> set[str]:
     """Everything the schema names, as in 'column record.title'."""
-    names = {
-        f"{kind} {name}"
-        for kind, name in db.execute(
-            """SELECT type, name FROM main.sqlite_schema
-               WHERE name NOT LIKE 'sqlite_autoindex%'"""
-        )
-    }
-    columns = db.execute(
-        """SELECT one.name, field.name FROM main.sqlite_schema AS one
+    rows = db.execute(
+        """SELECT type || ' ' || name FROM main.sqlite_schema
+           WHERE name NOT LIKE 'sqlite_autoindex%' UNION
+           SELECT 'column ' || one.name || '.' || field.name
+           FROM main.sqlite_schema AS one
            JOIN pragma_table_xinfo(one.name) AS field WHERE one.type = 'table'"""
     )
-    return names | {f"column {table}.{column}" for table, column in columns}
+    return {row[0] for row in rows}
 
 
 def _unlike(stream: IO[bytes], reference: Path, path: Path) -> list[str]:

@@ -177,22 +177,18 @@ class _Batch:
             _INSERT, [source_id, document.text, author, sha, *columns]
         )
         is_new = bool(inserted.rowcount)
+        record_id = int(inserted.lastrowid or 0)
         if not is_new:
             record_id = self._meet_again(document, author, sha)
+        elif author in OWN:
+            self.report.added += 1
+            self.changed.append(record_id)
         else:
-            record_id = int(inserted.lastrowid or 0)
-            if author in OWN:
-                self.report.added += 1
-                self.changed.append(record_id)
-            else:
-                self.report.received += 1
+            self.report.received += 1
         wanted = (author in OWN and self.with_raw) or document.cleaning == UNREAD
-        if (
-            document.raw is not None
-            and wanted
-            and (is_new or self._lacks_raw(record_id, document.cleaning))
-        ):
-            self.bodies.append((record_id, document.raw))
+        raw = document.raw if wanted else None
+        if raw and (is_new or self._lacks_raw(record_id, document.cleaning)):
+            self.bodies.append((record_id, raw))
         self.labels += [(record_id, storable(label)) for label in document.labels]
 
     def finish(self) -> None:
@@ -378,14 +374,10 @@ def _storable(document: Document) -> Document:
 
 def _source_id(db: Database, kind: str, label: str) -> int:
     """The row of a source, made if need be."""
-    db.execute(
-        "INSERT INTO source(kind, label) VALUES (?, ?) ON CONFLICT DO NOTHING",
-        [kind, label],
-    )
-    row = db.execute(
-        "SELECT id FROM source WHERE kind = ? AND label = ?", [kind, label]
-    ).fetchone()
-    return int(row[0])
+    names = [kind, label]
+    db.execute("INSERT OR IGNORE INTO source(kind, label) VALUES (?, ?)", names)
+    sql = "SELECT id FROM source WHERE kind = ? AND label = ?"
+    return int(db.execute(sql, names).fetchone()[0])
 
 
 def _now() -> str:

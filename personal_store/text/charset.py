@@ -8,13 +8,16 @@ Python's codecs, which refuse what Windows writes under their names.
 import binascii
 import codecs
 import re
+import tomllib
 from email.errors import HeaderParseError
 from email.header import decode_header
 from encodings.aliases import aliases
 from functools import lru_cache
+from pathlib import Path
 
 import chardet
 
+_DATA = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 # What the label says -> what the bytes are in practice.
 _READ_AS = dict.fromkeys(("ascii", "latin_1", "iso8859_1"), "cp1252") | {
     "iso8859_9": "cp1254",
@@ -32,38 +35,12 @@ _UNNAMED = (
     *("cp720", "cp737", "cp856", "cp874", "koi8_u", "koi8_t", "viscii", "tcvn"),
     *("mac_arabic", "mac_croatian", "mac_farsi", "mac_romanian", "iso2022_cn"),
 )
-_MORE_NAMES = {
-    "utf_8": "unicode11utf8 unicode20utf8 utf8mb4",
-    "utf_16_le": "unicode ucs2 iso10646ucs2 unicodefeff",
-    "utf_16_be": "unicodefffe",
-    "utf_7": "unicode20utf7",
-    "ascii": "ansi cp20127",
-    "iso8859_7": "suneugreek",
-    "iso8859_8": "visual logical",
-    "iso8859_15": "isolatin9 latin0",
-    "koi8_r": "koi koi8 cp20866",
-    "koi8_u": "koi8ru cp21866",
-    "mac_roman": "mac cp10000",
-    "mac_latin2": "macce",
-    "mac_cyrillic": "macukrainian",
-    "cp932": "ms932 cp31j",
-    "gb18030": "gb231280 isoir58 euccn cp54936",
-    "hz": "cp52936",
-    "big5": "cnbig5",
-    "euc_jp": "eucpkdfmtjapanese eucjpms eucjpwin cp51932",
-    "cp949": "ksc5601 ksc56011989 isoir149 cp51949",
-    "iso2022_jp": "iso2022jpms iso2022jpesc cp50220 cp50221 cp50222",
-    "iso2022_kr": "cp50225",
-    "iso2022_cn": "iso2022cnext cp50227",
-    "viscii": "vietviscii",
-    "tcvn": "tcvn3 tcvn5712 tcvn57121 viettcvn viettcvn5712 viettcvn57121",
-}
 _SIGNS = re.compile(r"[\W_]+", re.ASCII)
-_CODECS = {
+_CODECS: dict[str, str] = {
     **{_SIGNS.sub("", name): codec for name, codec in aliases.items()},
     **{_SIGNS.sub("", name): name for name in (*aliases.values(), *_UNNAMED)},
     **{f"cp{28590 + part}": f"iso8859_{part}" for part in range(1, 17)},
-    **{name: codec for codec, names in _MORE_NAMES.items() for name in names.split()},
+    **{name: codec for codec, names in _DATA["names"].items() for name in names},
 }
 _NO_TEXT = re.compile(r".*_codec|rot_13|mbcs")
 _FIRST_WORD = re.compile(r"[^\s;,(\"']+")
@@ -101,23 +78,11 @@ _HIGH = bytes(byte | 0x80 for byte in range(256))
 _FOREIGN = bytes(range(128, 256))
 
 _ASCII = dict(enumerate(map(chr, range(128))))
-_VISCII = _ASCII | dict(
-    zip(
-        (2, 5, 6, 20, 25, 30, *range(128, 256)),
-        "ẲẴẪỶỸỴẠẮẰẶẤẦẨẬẼẸẾỀỂỄỆỐỒỔỖỘỢỚỜỞỊỎỌỈỦŨỤỲÕắằặấầẩậẽẹếềểễệốồổỗỠƠộờởịỰỨỪỬơớƯ"
-        "ÀÁÂÃẢĂẳẵÈÉÊẺÌÍĨỳĐứÒÓÔạỷừửÙÚỹỵÝỡưàáâãảăữẫèéêẻìíĩỉđựòóôõỏọụùúũủýợỮ",
-        strict=True,
-    )
-)
-_TCVN = _ASCII | dict(
-    enumerate(
-        "ÀẢÃÁẠẶẬÈẺẼÉẸỆÌỈĨÍỊÒỎÕÓỌỘỜỞỠỚỢÙỦŨ\xa0ĂÂÊÔƠƯĐăâêôơưđẰ\u0300\u0309\u0303\u0301"
-        "\u0323àảãáạẲằẳẵắẴẮẦẨẪẤỀặầẩẫấậèỂẻẽéẹềểễếệìỉỄẾỒĩíịòỔỏõóọồổỗốộờởỡớợùỖủũúụừửữứựỳỷỹ"
-        "ýỵỐ",
-        128,
-    )
-)
-_TABLES = {"viscii": _VISCII, "tcvn": _TCVN}
+_TABLES = {
+    "viscii": _ASCII
+    | dict(zip((2, 5, 6, 20, 25, 30, *range(128, 256)), _DATA["viscii"], strict=True)),
+    "tcvn": _ASCII | dict(enumerate(_DATA["tcvn"], 128)),
+}
 
 _BASE64_WORD = re.compile(r"(=\?[^\s?]+\?[bB]\?)([^\s?]*)\?=")
 _FOLD = re.compile(r"\r?\n(?=[ \t])")
