@@ -260,9 +260,10 @@ class Device:
                 config,
                 store=self._store,
                 ledger=self._store.with_suffix(f".{len(self._services)}.ledger"),
-                token=self._server.token,
                 engine=self._engine,
-                token_in_clear=True,
+                settings=replace(
+                    config.settings, token=self._server.token, token_in_clear=True
+                ),
             )
             self._services[condition.name] = WritingService(config)
         return self._services[condition.name]

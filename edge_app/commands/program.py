@@ -142,7 +142,7 @@ def _threads(settings: Settings) -> str:
     if settings.threads is not None:
         return f"{settings.threads} a model, as settings.toml says"
     chosen = service_config(settings)
-    return describe_threads(chosen.specialist, has_server=bool(chosen.server))
+    return describe_threads(chosen.specialist, has_server=bool(chosen.settings.server))
 
 
 def _folder(_: Settings) -> str:
@@ -164,7 +164,7 @@ def _server(settings: Settings) -> str:
     from edge_app.transport import check_token_goes_safely
     from edge_app.transport.client import Connection
 
-    chosen = service_config(settings)
+    chosen = service_config(settings).settings
     if not chosen.server:
         return "none set; one is started on this machine when needed"
     check_token_goes_safely(chosen.server, chosen.token, in_clear=chosen.token_in_clear)

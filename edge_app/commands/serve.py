@@ -142,10 +142,9 @@ def _serve_programs(chosen: dict[str, Any]) -> None:
         settings=method,
         max_tokens=chosen["max_tokens"],
         use_history=not chosen["no_history"],
-        personalisation=settings.personalisation,
         offline=chosen["offline"],
         may_go_offline=not chosen["no_offline"],
-        guard=chosen["guard"] or settings.guard,
+        guard=chosen["guard"],
     )
     key = kept_key(key_path(), new=chosen["new_key"])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,18 +86,12 @@ def service_config(
         ledger=ledger_path(),
         adapter=PersonalAdapter(worn, settings.lora_scale) if worn else None,
         sample_store=sample_store_path() if sample or may_sample else None,
-        server=address,
-        token=token,
-        token_in_clear=settings.token_in_clear,
-        certificate=certificate,
-        guard=settings.guard,
-        guard_region=settings.guard_region,
+        settings=replace(
+            settings, server=address, token=token, certificate=certificate
+        ),
         allowed=read_allowed(),
         allow_always=allow_always,
         engine=settings.engine_settings(),
-        personalisation=settings.personalisation,
-        ledger_days=settings.ledger_days,
-        cadence=settings.cadence,
         reranker=find(expanded(settings.reranker)) if settings.reranker else None,
         privacy=PrivacyLimits(
             settings.privacy_budget,

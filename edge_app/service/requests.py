@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Literal
 
 from decoding_core.settings import MethodSettings
-from edge_app.config.settings import GuardMode
+from edge_app.config.settings import GuardMode, Settings
 from edge_app.decoding.events import HeldBack, Source
 from edge_app.privacy.budget import PrivacyLimits
-from edge_app.retrieval import personalisation
 from models.prompts import Request
 from models.running.settings import EngineSettings, PersonalAdapter
 
@@ -64,23 +63,15 @@ class ServiceConfig:
     generalist: Path
     store: Path
     ledger: Path
-    server: str = ""  # address; empty: one is started with the first online text
-    token: str = field(default="", repr=False)
+    settings: Settings = field(default_factory=Settings)
+    """Its server, token and certificate are those of this service; `specialist`,
+    `generalist`, `engine` and the other fields here stand before the settings' own."""
     engine: EngineSettings = field(default_factory=EngineSettings)
     sample_store: Path | None = None  # sample letters, if the store has no own texts
-    personalisation: str = personalisation.USUAL  # unless a request says otherwise
     reranker: Path | None = None  # a GGUF reranker that chooses among the texts found
     adapter: PersonalAdapter | None = None  # a LoRA of the specialist alone
-    token_in_clear: bool = False  # whether `token` may be sent unencrypted
-    certificate: str = field(default="", repr=False)
-    """The only certificate, as PEM, that is taken at `server`; empty: any for which an
-    authority vouches that this machine knows."""
-    ledger_days: float = 0.0  # how long the ledger keeps what was sent; 0: for ever
-    cadence: float = 0.0  # milliseconds between two rounds; 0: none
     privacy: PrivacyLimits = field(default_factory=PrivacyLimits)
     """Limits on nats of the history unless a request says otherwise."""
-    guard: GuardMode = "placeholder"  # unless a request says otherwise
-    guard_region: str = ""  # country of phone numbers; empty: the texts'
     allowed: tuple[str, ...] = ()  # phrases that the guard lets leave
     allow_always: Callable[[str], None] | None = None
     """Keeps a phrase that may always leave; None: only while the service lives."""

@@ -78,7 +78,8 @@ class WritingService:
 
     def __init__(self, config: ServiceConfig) -> None:
         self._config = config
-        self._address = config.server, config.token, config.certificate
+        self._settings = ours = config.settings
+        self._address = ours.server, ours.token, ours.certificate
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._child: ChildServer | None = None
@@ -100,15 +101,15 @@ class WritingService:
         name. Raises ModelError, CloudUnreachableError if the started server ended, and
         StoppedError if the person stopped or the service was closed."""
         with self._working(), ExitStack() as before_leaving:
-            config = self._config
+            config, server = self._config, self._settings.server
             if self._child is not None and self._child.ended and not offline:
                 self._child.close()
                 self._child = None
-            if self._child is None and not (offline or config.server):
+            if self._child is None and not (offline or server):
                 self._child = ChildServer(
                     config.generalist, config.specialist, config.engine
                 )
-            if config.server and not offline and self._verifier is None:
+            if server and not offline and self._verifier is None:
                 key_of(config.store)  # which a thread beside this one must not ask for
                 # While the models are loaded.
                 reaching = threading.Thread(target=self._reach, daemon=True)
@@ -121,7 +122,7 @@ class WritingService:
                 length = min(self._model.context_length, LONGEST_CONTEXT)
                 self._context = self._model.open(1, length, adapter=config.adapter)
             # A server on this machine verifies while this process drafts.
-            here = not config.server or is_this_machine(config.server)
+            here = not server or is_this_machine(server)
             # The event of the text before is set if that was stopped.
             self._context.stop = stop or threading.Event()
             threads = default_threads() if here and not offline else None
@@ -132,7 +133,7 @@ class WritingService:
                 self._child.wait(stop)
         if offline:
             return "this device alone"
-        return config.server or "a server on this machine"
+        return self._settings.server or "a server on this machine"
 
     def write(self, request: WriteRequest, emit: Emit, stop: threading.Event) -> None:
         """Write a text, with its events for `emit`. Raises DecodingError."""
@@ -254,9 +255,8 @@ class WritingService:
             # Read twice: by the account, and as part of the verifier if it is one.
             shared = RememberedRows(base())
             assert request.privacy is not None
-            server = (
-                config.server.rstrip("/") if self._child is None else "this machine"
-            )
+            address = self._settings.server.rstrip("/")
+            server = address if self._child is None else "this machine"
             day, path = datetime.now().astimezone().date(), spent_path(config.ledger)
             spent = SpentToday(path, server, day, config.store)
             account = Account(
@@ -318,7 +318,7 @@ class WritingService:
         history = method.reads_history
         if history == "specialist" and not role.uses_specialist:
             history = "nobody"
-        reads = request.personalisation or self._config.personalisation
+        reads = request.personalisation or self._settings.personalisation
         personalisation.check(reads)
         if not request.use_history or history == "nobody":
             reads = "none"
@@ -365,14 +365,14 @@ class WritingService:
             request.brief,
             notes=(request.background,),
             allowed=(*self._config.allowed, *self._allowed),
-            region=self._config.guard_region,
+            region=self._settings.guard_region,
         )
 
     def _gate(
         self, request: WriteRequest, index: PrivateIndex, emit: Emit
     ) -> GuardGate | None:
         """What a draft must pass before it leaves; None if the person wants none."""
-        mode, person = request.guard or self._config.guard, request.ask
+        mode, person = request.guard or self._settings.guard, request.ask
         if mode == "off":
             return None
         assert self._model is not None
@@ -398,7 +398,8 @@ class WritingService:
 
     def _check(self, request: WriteRequest, role: VerifierRole, history: str) -> None:
         """Raise InvalidSettingsError for an impossible request."""
-        server, name = self._config.server, role.method.name
+        ours, name = self._settings, role.method.name
+        server = ours.server
         assert request.privacy is not None
         if request.offline:
             if not role.draft_limit:
@@ -415,7 +416,7 @@ class WritingService:
                 )
             if role.uses_generalist:
                 check_token_goes_safely(
-                    server, self._config.token, in_clear=self._config.token_in_clear
+                    server, ours.token, in_clear=ours.token_in_clear
                 )
         if history == "generalist" and server and not is_this_machine(server):
             raise InvalidSettingsError(
@@ -533,17 +534,17 @@ class WritingService:
             self._verifier = CloudVerifier(
                 *(url, token, lambda _: None),
                 certificate=certificate,
-                cadence=self._config.cadence,
+                cadence=self._settings.cadence,
             )
             self._verifier_of = url, token
         return self._verifier
 
     def _reach(self) -> None:
         """Connect before the first text needs it, which meets the same errors."""
-        config = self._config
+        ours = self._settings
         with closing(self._ledger()) as ledger, suppress(DecodingError):
             check_token_goes_safely(
-                config.server, config.token, in_clear=config.token_in_clear
+                ours.server, ours.token, in_clear=ours.token_in_clear
             )
             verifier = self._connected(*self._address)
             emit = emit_to(ledger.add, self._early.append)
@@ -551,7 +552,7 @@ class WritingService:
             verifier.reach()
 
     def _ledger(self, *, prune: bool = False) -> Ledger:
-        days = self._config.ledger_days if prune else 0.0
+        days = self._settings.ledger_days if prune else 0.0
         return Ledger(self._config.ledger, self._config.store, days)
 
     def _hang_up(self) -> None:

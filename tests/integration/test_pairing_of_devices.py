@@ -125,7 +125,7 @@ def test_a_device_is_paired_and_writes(server, home):
     assert settings.certificate in certificates()[0]
     sent = list(read_ledger(home / "ledger.jsonl"))
     assert [entry.what for entry in sent] == ["pair", "pair"]
-    chosen = service_config(settings)
+    chosen = service_config(settings).settings
     verifier = CloudVerifier(
         chosen.server, chosen.token, lambda _: None, certificate=chosen.certificate
     )
@@ -231,7 +231,7 @@ def test_a_listener_that_squats_on_the_port_never_gets_the_token(
     with impostor(context) as squatter:
         home.mkdir(mode=0o700)
         write_paired(home, paired_with(squatter.url))
-        chosen = service_config(read_settings())
+        chosen = service_config(read_settings()).settings
         assert chosen.token == TOKEN
         arguments = chosen.server, chosen.token, lambda _: None
         connection = Connection(*arguments, certificate=chosen.certificate)
@@ -263,9 +263,9 @@ def test_what_the_paired_server_gave_goes_to_no_other(home):
     """Neither to one that is typed nor to one of the settings."""
     home.mkdir(mode=0o700)
     write_paired(home, paired_with("https://127.0.0.1:1"))
-    other = service_config(read_settings(), server="https://example.org")
+    other = service_config(read_settings(), server="https://example.org").settings
     assert (other.token, other.certificate) == ("", "")
-    assert service_config(read_settings()).token == TOKEN
+    assert service_config(read_settings()).settings.token == TOKEN
     (home / "settings.toml").write_text("server = 'https://example.org'\n")
     settings = read_settings()
     assert (settings.server, settings.token) == ("https://example.org", "")

@@ -12,6 +12,7 @@ import pytest
 from base import bounded_http
 from decoding_core.messages import FrameFormat
 from decoding_core.settings import MethodSettings
+from edge_app.config.settings import Settings
 from edge_app.decoding.events import Sent, Settled, SourcesFound
 from edge_app.privacy.ledger import read_ledger
 from edge_app.retrieval.context import PromptBuilder
@@ -64,10 +65,13 @@ def service(tmp_path, server):
             locate("generalist"),
             tmp_path / "store.db",
             tmp_path / "ledger.jsonl",
-            server.url,
-            server.token,
+            Settings(
+                server=server.url,
+                token=server.token,
+                token_in_clear=True,
+                ledger_days=0.0,
+            ),
             EngineSettings(extra_buffers=False),
-            token_in_clear=True,
         )
     )
     yield service
@@ -190,7 +194,9 @@ def test_the_ledger_is_what_the_socket_got(service, socket_bytes, tmp_path):
 def test_a_cadence_changes_when_rounds_leave_and_nothing_of_the_text(service):
     """No two leave within one interval of the other but for what a clock is off."""
     first = settled(write(service))
-    paced = WritingService(replace(service._config, cadence=200.0))
+    config = service._config
+    settings = replace(config.settings, cadence=200.0)
+    paced = WritingService(replace(config, settings=settings))
     with closing(paced):
         events = write(paced)
     assert settled(events) == first

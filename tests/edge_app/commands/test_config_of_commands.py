@@ -35,7 +35,8 @@ def test_a_token_goes_where_it_should(home, server, here, safe):
     """That of this machine is told to no other one; none is sent in clear unless the
     person said so, before anything is sent. Without one nothing is at risk."""
     (home / "cloud-token").write_text(KEPT + "\n")
-    assert service_config(Settings(server=server)).token == (KEPT if here else "")
+    chosen = service_config(Settings(server=server)).settings
+    assert chosen.token == (KEPT if here else "")
     (home / "cloud-token").unlink()
     request = WriteRequest(Request("x"), privacy=PrivacyLimits())
     for token, in_clear in (("mine", False), ("mine", True), ("", False)):
@@ -54,4 +55,4 @@ def test_a_generalist_of_ones_own_needs_a_server_of_ones_own():
     """--generalist means the server that is started here, whatever the settings say."""
     settings = Settings(server="http://192.168.1.20:8765")
     options = {"server": None, "generalist": locate("generalist")}
-    assert config_of(settings, options).server == ""
+    assert config_of(settings, options).settings.server == ""

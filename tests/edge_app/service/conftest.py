@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from edge_app.config.settings import Settings
 from edge_app.service.requests import ServiceConfig
 from edge_app.transport import client as cloud
 from models.engines.llama_cpp import LlamaContext
@@ -51,6 +52,6 @@ def config(tmp_path):
         locate("generalist"),
         tmp_path / "store.db",
         tmp_path / "ledger.jsonl",
-        server=URL,
+        settings=Settings(server=URL, ledger_days=0.0),
         engine=EngineSettings(extra_buffers=False),
     )

@@ -22,7 +22,11 @@ from tests.edge_app.service.scripted import URL
 @pytest.fixture(params=["off"])
 def service(config, connections, request):
     service = WritingService(
-        replace(config, privacy=PrivacyLimits(day=6.0), guard=request.param)
+        replace(
+            config,
+            privacy=PrivacyLimits(day=6.0),
+            settings=replace(config.settings, guard=request.param),
+        )
     )
     yield service
     service.close()

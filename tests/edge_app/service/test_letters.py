@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from edge_app.config.settings import Settings
 from edge_app.decoding.events import Given, Settled
 from edge_app.retrieval.naming import parted
 from edge_app.service import answering
@@ -157,7 +158,7 @@ def service(config, tmp_path):
         message("Then at nine, by the boats.", number=3, headers=answer, **hers),
         message("The tea was cold and good.", number=4),
     ]
-    config = replace(config, store=tmp_path / "mail.db", server="")
+    config = replace(config, store=tmp_path / "mail.db", settings=Settings())
     filled(config.store, mails, ME).close()
     service = WritingService(config)
     yield service

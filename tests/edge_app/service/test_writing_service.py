@@ -9,6 +9,7 @@ import pytest
 
 from decoding_core.errors import DecodingError, StoppedError
 from decoding_core.settings import MethodSettings
+from edge_app.config.settings import Settings
 from edge_app.decoding.events import Drafted, Finished, Notice, Sent, Settled
 from edge_app.privacy.ledger import read_ledger
 from edge_app.service.profiles import Profile, keep_profile, profile_path
@@ -182,7 +183,7 @@ def test_a_service_is_closed_while_its_model_is_held(config, monkeypatch):
             outcomes.append(error)
 
     monkeypatch.setattr(LlamaModel, "__init__", held)
-    service = WritingService(replace(config, server=""))
+    service = WritingService(replace(config, settings=Settings()))
     thread = threading.Thread(target=prepare)
     thread.start()
     try:
