@@ -61,16 +61,7 @@ _ADDRESS = click.argument("addresses", nargs=-1, required=True, metavar="ADDRESS
 @click.option("--to", "recipient", help="Rank texts to this person higher.")
 @click.option("--explain", is_flag=True, help="Show what each score consists of.")
 @options.json_lines
-def search_command(
-    query: str,
-    received: bool,
-    sample: bool,
-    limit: int,
-    recipient: str | None,
-    explain: bool,
-    as_json: bool,
-    **chosen: Any,
-) -> None:
+def search_command(query: str, received: bool, **chosen: Any) -> None:
     """Find your own texts that match QUERY, best first.
 
     Words are compared as they are, in any case: "boat" does not find "boats". What
@@ -84,26 +75,26 @@ def search_command(
         specsteer search --received "invitation"
         specsteer write --reply-to 812 "Say yes, gladly"
     """
-    if received and recipient:
+    if received and chosen["recipient"]:
         raise click.UsageError("--to is for texts of yours: use --person")
     with (
-        options.opened_store(sample) as store,
+        options.opened_store(chosen["sample"]) as store,
         Progress("reading received texts") as progress,
     ):
         found = store.find(
             query,
-            limit=limit,
-            recipient=recipient,
+            limit=chosen["limit"],
+            recipient=chosen["recipient"],
             which=options.condition(chosen),
             received_ones=received,
             progress=progress.show,
         )
         held = store.counts()["received" if received else "own"]
     for passage in found:
-        if as_json:
+        if chosen["as_json"]:
             terminal.echo_json(asdict(passage))
         else:
-            _show_found(passage, explain)
+            _show_found(passage, chosen["explain"])
     if not found:
         note("nothing matches" if held else _EMPTY[received])
 

@@ -64,6 +64,10 @@ _SPEAKERS = {
     "function": "Looked up before: ",
 }
 _SEEDS = 1 << 63
+_BODIES: dict[str, type[ChatBody | CompletionBody]] = {
+    "/v1/chat/completions": ChatBody,
+    "/v1/completions": CompletionBody,
+}
 _PREFLIGHT = {
     "Access-Control-Allow-Methods": "GET, POST",
     "Access-Control-Allow-Headers": "authorization, content-type",
@@ -327,15 +331,9 @@ def create_endpoint(
         routes=[
             Route("/v1/models", models),
             Route("/v1/models/{name}", model),
-            Route(
-                "/v1/chat/completions",
-                partial(written, kind=ChatBody),
-                methods=["POST"],
-            ),
-            Route(
-                "/v1/completions",
-                partial(written, kind=CompletionBody),
-                methods=["POST"],
+            *(
+                Route(path, partial(written, kind=kind), methods=["POST"])
+                for path, kind in _BODIES.items()
             ),
         ],
         middleware=[Middleware(OnlyPrograms, token=token, origins=origins)],

@@ -567,13 +567,8 @@ class WritingService:
         try:
             self._hang_up()
         finally:  # also if the ledger cannot be written
-            for one in (
-                self._child,
-                self._context,
-                self._base,
-                self._reranker,
-                self._model,
-            ):
+            loaded = self._context, self._base, self._reranker, self._model
+            for one in (self._child, *loaded):
                 if one is not None:
                     one.close()
             self._child = self._context = self._base = self._model = None
