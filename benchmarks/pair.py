@@ -33,8 +33,7 @@ from edge_app.decoding.loop import DecodeLoop
 from edge_app.decoding.on_device import verifier_of
 from edge_app.decoding.session import Patience, VerifierSession
 from edge_app.evaluation import pair as evaluation
-from edge_app.evaluation.pair import Readers
-from edge_app.retrieval.context import PromptBuilder, Prompts
+from edge_app.retrieval.context import Prompts
 from edge_app.service.text_job import as_read
 from models.folders import state_folder
 from models.running.settings import EngineSettings
@@ -55,28 +54,6 @@ class Written:
 
 class Pair(evaluation.Pair):
     """Writes the same request with any method."""
-
-    def __init__(
-        self,
-        specialist: Path,
-        generalist: Path,
-        settings: EngineSettings,
-        stop: threading.Event | None = None,
-    ) -> None:
-        """Load the models; `stop` aborts a text. Raises ModelError when one cannot be
-        used."""
-        super().__init__(specialist, generalist, settings, stop)
-        self.small, self.context = self._small, self._context
-        self.specialist, self.base = self._specialist, self._base
-        self.generalist, self.end = self._generalist, self._end
-
-    def builder(self) -> PromptBuilder:
-        """Builds prompts that both models have room for."""
-        engines = (self.specialist, self.generalist)
-        length = min(engine.slots.context_length for engine in engines)
-        return PromptBuilder(
-            self.small.vocabulary.tokenize, self.small.chat_template, length
-        )
 
     def write_from(
         self,
@@ -134,11 +111,6 @@ class Pair(evaluation.Pair):
     def verifier(self) -> Verifier:
         """A verifier in this process, with generalist and base."""
         return EngineVerifier(self.generalist, self.base)
-
-    def readers(self, prompts: Prompts) -> Readers:
-        """The three models, to read a true text after its prompts."""
-        ids = prompts.public_ids, prompts.private_ids
-        return Readers(self.base, self.specialist, self.generalist, *ids)
 
 
 class Bench:

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -131,7 +132,7 @@ def svg(frames: Sequence[Frame], size: tuple[int, int], title: str) -> str:
     width, height = size[0] * CELL[0] + 2 * MARGIN, size[1] * CELL[1] + BAR + MARGIN
     length = frames[-1].at - frames[0].at + FRAME
     base = frames[-1].rows
-    ground = _commonest(frame.rows for frame in frames[:1])
+    ground = _commonest(frames[0].rows)
     looks: dict[Look, str] = {}
     spans: dict[tuple[float, ...], str] = {}
     body, drawn = [], 0
@@ -175,12 +176,11 @@ def svg(frames: Sequence[Frame], size: tuple[int, int], title: str) -> str:
     )
 
 
-def _commonest(screens: Iterable[list[Row]]) -> str:
-    counts: dict[str, int] = {}
-    for screen in screens:
-        for row in screen:
-            for text, look in row.pieces:
-                counts[look.ground] = counts.get(look.ground, 0) + len(text)
+def _commonest(screen: Sequence[Row]) -> str:
+    counts = Counter[str]()
+    for row in screen:
+        for text, look in row.pieces:
+            counts[look.ground] += len(text)
     return max(counts, key=lambda ground: counts[ground] if ground else 0)
 
 

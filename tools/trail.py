@@ -27,9 +27,11 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
+from unittest.mock import patch
 
 from tools.pages import first_sentence
 
@@ -64,7 +66,6 @@ class Trail:
         self.modules: list[str] = []
         self.moves = 0
         self.on = False
-        self._known: dict[CodeType, str | None] = {}
 
     def begin(self) -> None:
         """Trace from here on; what is under way already, such as a loop that takes one
@@ -83,24 +84,20 @@ class Trail:
         entered = self._meet(frame.f_code)
         caller = frame.f_back
         while entered and caller is not None:
-            before = self._module(caller.f_code)
+            before = _module_of(caller.f_code)
             if before is not None:
                 self.moves += before != entered
                 break
             caller = caller.f_back
 
-    def _module(self, code: CodeType) -> str | None:
-        if code not in self._known:
-            self._known[code] = _module_of(code)
-        return self._known[code]
-
     def _meet(self, code: CodeType) -> str | None:
-        module = self._module(code)
+        module = _module_of(code)
         if module is not None and module not in self.modules:
             self.modules.append(module)
         return module
 
 
+@cache
 def _module_of(code: CodeType) -> str | None:
     """The module of ours that holds a function; None for all else, also for what is
     executed only while a module or class is being defined."""
@@ -147,14 +144,13 @@ def of_a_block(folder: Path) -> Trail:
                 trail.on = count == 3  # from one block that was shown to the next
 
         options = ModelOptions(locate("generalist"), locate("specialist"))
-        Output.add = add
-        try:
-            with running(lambda: load_models(options)) as server:
-                at = ("--server", server.url, "--token", TOKEN, "--token-in-clear")
-                words = ("write", *at, "--sample", "--max-tokens", "60", "Thank Ana.")
-                done = CliRunner().invoke(cli, words, catch_exceptions=False)
-        finally:
-            Output.add = shown
+        with (
+            patch.object(Output, "add", add),
+            running(lambda: load_models(options)) as server,
+        ):
+            at = ("--server", server.url, "--token", TOKEN, "--token-in-clear")
+            words = ("write", *at, "--sample", "--max-tokens", "60", "Thank Ana.")
+            done = CliRunner().invoke(cli, words, catch_exceptions=False)
     if done.exit_code or count < 4:
         raise SystemExit(f"no text was written: {done.output}")
     return trail
@@ -168,7 +164,7 @@ def of_a_mail(folder: Path) -> Trail:
 
     mailbox = folder / "letters.mbox"
     mailbox.write_text("".join(MAIL.format(number=n) for n in range(5)))
-    handed_over, commit, batch = mbox.letters, ImportRun.commit, importing.BATCH
+    handed_over, commit = mbox.letters, ImportRun.commit
     with traced() as trail, Store.open(folder / "store.db") as store:
 
         def letters(*given: Any) -> Iterator[Any]:
@@ -181,14 +177,13 @@ def of_a_mail(folder: Path) -> Trail:
             commit(*given)
             trail.on = False
 
-        mbox.letters, importing.BATCH = letters, 1
-        ImportRun.commit = committed
-        try:
+        with (
+            patch.object(mbox, "letters", letters),
+            patch.object(importing, "BATCH", 1),
+            patch.object(ImportRun, "commit", committed),
+        ):
             import_source(store, "mbox", mailbox, me=["tess@example.org"])
-            rows = store.db.execute("SELECT author, cleaning FROM record").fetchall()
-        finally:
-            mbox.letters, importing.BATCH = handed_over, batch
-            ImportRun.commit = commit
+        rows = store.db.execute("SELECT author, cleaning FROM record").fetchall()
     if len(rows) != 5 or any(not author or cleaning < 1 for author, cleaning in rows):
         raise SystemExit(f"five own mails were not stored: {rows}")
     return trail

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
+from operator import eq
 from pathlib import Path
 from typing import Any
 
@@ -319,10 +320,6 @@ def _same_time(one: Any, other: Any) -> bool:
     return bool(one[0] == other[0] and len(halves) < 2)
 
 
-def _equal(one: Any, other: Any) -> bool:
-    return bool(one == other)
-
-
 @dataclass(frozen=True, slots=True)
 class Kind:
     """One kind of value."""
@@ -365,11 +362,11 @@ def _loose_number(words: Sequence[Word], place: int) -> Found | None:
 
 KINDS: dict[str, Kind] = {
     "date": Kind(date_at, _same_date, _loose_date),
-    "day": Kind(day_at, _equal),
-    "month": Kind(month_at, _equal, _loose_month),
+    "day": Kind(day_at, eq),
+    "month": Kind(month_at, eq, _loose_month),
     "time": Kind(time_at, _same_time, _loose_time),
-    "number": Kind(number_at, _equal, _loose_number),
-    "money": Kind(money_at, _equal, _loose_money),
+    "number": Kind(number_at, eq, _loose_number),
+    "money": Kind(money_at, eq, _loose_money),
 }
 """What can stand in braces, with a value behind its name."""
 

@@ -363,11 +363,6 @@ def measure(home: Household, slots: int, texts: list[Text], *, at_once: bool) ->
     )
 
 
-def idle_sockets(home: Household, count: int) -> list[socket.socket]:
-    """So many connections that say nothing."""
-    return [socket.create_connection(home.address, 20) for _ in range(count)]
-
-
 def show(row: Row) -> str:
     """A line of the table."""
     how = "at once" if row.at_once else "one by one"
@@ -543,8 +538,8 @@ def command(
         run(home, min(16, max(texts)), slots, at_once=False)
         with ExitStack() as stack:
             before = home.memory()
-            for one in idle_sockets(home, idle):
-                stack.enter_context(one)
+            for _ in range(idle):
+                stack.enter_context(socket.create_connection(home.address, 20))
             run(home, 1, slots)
             more = (home.memory() - before) / (1 << 20)
             print(

@@ -45,11 +45,7 @@ from edge_app.decoding.events import Emit, Received, Sent
 from edge_app.evaluation.cases import Case
 from edge_app.evaluation.pair import Measuring
 from edge_app.retrieval import personalisation
-from edge_app.retrieval.context import (
-    Prompts,
-    RetrievalContext,
-    RetrievalQuery,
-)
+from edge_app.retrieval.context import Prompts, RetrievalContext
 from models.running.loading import load_reranker
 
 
@@ -192,38 +188,20 @@ class Lab:
         self._reranker = reranker
 
     @cached_property
-    def context(self) -> RetrievalContext:
-        """What chooses among past texts, besides their words; raises ModelError when
-        the reranker cannot be used."""
-        context = self.bench.pair.context
-        if self._reranker is None:
-            return context
+    def _reranking(self) -> RetrievalContext:
+        """The pair's context with the reranker; raises ModelError if it is invalid."""
+        assert self._reranker is not None
         loaded = load_reranker(self._reranker, self.bench.engine)
         reranker = self.bench.opened.enter_context(closing(loaded))
-        return replace(context, reranker=reranker)
+        return replace(self.bench.pair.context, reranker=reranker)
 
     def prompts(self, case: Case, history: str) -> Prompts:
         """The prompts of the app, with how the text begins at their ends."""
-        context, name, how = self.context, history, self.how
         if history == RERANKED:
-            name = personalisation.USUAL
-        else:
-            context = replace(context, reranker=None)
-        pair = self.bench.pair
-        beginning = pair.small.vocabulary.tokenize(case.beginning, False)
-        query = RetrievalQuery(case.request, how.passages, seed=how.seed)
-        found = personalisation.find(name, case.history(), query, context)
-        built = pair.builder().build(
-            case.request,
-            found.passages,
-            found.beside(case.background),
-            how.max_tokens + len(beginning),
-        )
-        return replace(
-            built,
-            public_ids=(*built.public_ids, *beginning),
-            private_ids=(*built.private_ids, *beginning),
-        )
+            usual = replace(self.how, personalisation=personalisation.USUAL)
+            return self.bench.pair.prompts(case, usual, self._reranking)
+        how = replace(self.how, personalisation=history)
+        return self.bench.pair.prompts(case, how)
 
     def results(
         self,
@@ -312,9 +290,5 @@ class Lab:
     ) -> dict[str, Any]:
         """What the true text costs, and how many of its bytes were counted."""
         pair = self.bench.pair
-        text = pair.small.vocabulary.tokenize(case.text)
-        ids = text[: self.how.max_tokens]
-        size = sum(len(pair.small.vocabulary.piece(token)) for token in ids)
-        if len(ids) == len(text) and pair.end is not None:
-            ids = [*ids, pair.end]
+        ids, size, _ = pair.counted(case.text, self.how.max_tokens)
         return {"size": size, "nats": nats_of(pair.readers(prompts), ids, targets)}

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +24,7 @@ from edge_app.retrieval.context import (
     LONGEST_CONTEXT,
     PASSAGES,
     PromptBuilder,
+    Prompts,
     Reranker,
     RetrievalContext,
     RetrievalQuery,
@@ -234,52 +235,23 @@ class Pair:
         """
         self._stop = stop or threading.Event()
         with ExitStack() as opened:
-            self._small = opened.enter_context(
-                closing(load_model(specialist, settings))
-            )
+            self.small = opened.enter_context(closing(load_model(specialist, settings)))
             large = opened.enter_context(closing(load_model(generalist, settings)))
-            check_one_vocabulary(self._small, large)
+            check_one_vocabulary(self.small, large)
             # Two contexts, not two sequences of one: a text alone in its cache.
-            self._specialist = self._sequence(opened, self._small, adapter)
-            self._base = self._sequence(opened, self._small)
-            self._generalist = self._sequence(opened, large)
+            self.specialist = self._sequence(opened, self.small, adapter)
+            self.base = self._sequence(opened, self.small)
+            self.generalist = self._sequence(opened, large)
             self._opened = opened.pop_all()
-        self._end = end_of_turn(self._small)
-        write = summariser(self._small, self._specialist.slots, self._stop)
-        self._context = RetrievalContext(Profiler(write, str(specialist)), reranker)
+        self.end = end_of_turn(self.small)
+        write = summariser(self.small, self.specialist.slots, self._stop)
+        self.context = RetrievalContext(Profiler(write, str(specialist)), reranker)
 
     def measure(self, case: Case, how: Measuring) -> Measured:
         """What the text of `case` costs; raises ContextFullError and StoppedError."""
-        vocabulary = self._small.vocabulary
-        beginning = vocabulary.tokenize(case.beginning)
-        text = vocabulary.tokenize(case.text)
-        ids = text[: how.max_tokens]
-        whole = len(ids) == len(text)
-        size = sum(len(vocabulary.piece(token)) for token in ids)
-        if whole and self._end is not None:
-            ids = [*ids, self._end]
-        query = RetrievalQuery(case.request, how.passages, seed=how.seed)
-        name = how.personalisation
-        retrieved = personalisation.find(name, case.history(), query, self._context)
-        builder = PromptBuilder(
-            vocabulary.tokenize,
-            self._small.chat_template,
-            self._specialist.slots.context_length,
-        )
-        prompts = builder.build(
-            case.request,
-            retrieved.passages,
-            retrieved.beside(case.background),
-            how.max_tokens + len(beginning),
-        )
-        readers = Readers(
-            self._base,
-            self._specialist,
-            self._generalist,
-            (*prompts.public_ids, *beginning),
-            (*prompts.private_ids, *beginning),
-        )
-        opinions = read(readers, ids, how.strengths, how.thresholds)
+        prompts = self.prompts(case, how)
+        ids, size, whole = self.counted(case.text, how.max_tokens)
+        opinions = read(self.readers(prompts), ids, how.strengths, how.thresholds)
         emitted = opinions.emitted(how.thresholds).sum(axis=-1)
         return Measured(
             case,
@@ -295,9 +267,55 @@ class Pair:
             emitted=tuple(tuple(map(float, row)) for row in emitted),
         )
 
+    def prompts(
+        self, case: Case, how: Measuring, context: RetrievalContext | None = None
+    ) -> Prompts:
+        """The prompts of the app, with how the text begins at their ends; raises
+        ContextFullError. Past texts are chosen with `context`, or the pair's own."""
+        beginning = self.small.vocabulary.tokenize(case.beginning)
+        query = RetrievalQuery(case.request, how.passages, seed=how.seed)
+        found = personalisation.find(
+            how.personalisation, case.history(), query, context or self.context
+        )
+        built = self.builder().build(
+            case.request,
+            found.passages,
+            found.beside(case.background),
+            how.max_tokens + len(beginning),
+        )
+        return replace(
+            built,
+            public_ids=(*built.public_ids, *beginning),
+            private_ids=(*built.private_ids, *beginning),
+        )
+
+    def builder(self) -> PromptBuilder:
+        """Builds prompts that both models have room for."""
+        engines = (self.specialist, self.generalist)
+        length = min(engine.slots.context_length for engine in engines)
+        return PromptBuilder(
+            self.small.vocabulary.tokenize, self.small.chat_template, length
+        )
+
+    def counted(self, text: str, max_tokens: int) -> tuple[list[int], int, bool]:
+        """The tokens of a text that are counted, with its end if it is whole; the bytes
+        of the text in them; whether it is whole."""
+        vocabulary = self.small.vocabulary
+        every = vocabulary.tokenize(text)
+        ids = every[:max_tokens]
+        whole = len(ids) == len(every)
+        size = sum(len(vocabulary.piece(token)) for token in ids)
+        ending = [self.end] if whole and self.end is not None else []
+        return ids + ending, size, whole
+
+    def readers(self, prompts: Prompts) -> Readers:
+        """The three models, to read a true text after its prompts."""
+        ids = prompts.public_ids, prompts.private_ids
+        return Readers(self.base, self.specialist, self.generalist, *ids)
+
     def speeds(self) -> tuple[Speed, Speed]:
         """The speeds of the small and the large model here; raises StoppedError."""
-        return speed_of(self._specialist), speed_of(self._generalist)
+        return speed_of(self.specialist), speed_of(self.generalist)
 
     def close(self) -> None:
         """Free the models."""

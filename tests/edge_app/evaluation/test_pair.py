@@ -31,7 +31,7 @@ def test_notes_change_the_specialist_alone(pair):
 
 def test_the_cost_is_that_of_the_conversation(pair):
     """Prompt, text and the end of the turn, as one reading of the whole gives it."""
-    model, engine = pair._small, pair._base
+    model, engine = pair.small, pair.base
     prompt = prompt_ids(
         model.vocabulary.tokenize, model.chat_template, public_messages(case().request)
     )
@@ -49,14 +49,14 @@ def test_the_cost_is_that_of_the_conversation(pair):
 def test_a_cut_text_has_no_end(pair):
     measured = pair.measure(case(), replace(HOW, max_tokens=5))
     assert (measured.tokens, measured.whole) == (5, False)
-    ids = pair._small.vocabulary.tokenize(TEXT)[:5]
-    assert measured.size == len(pair._small.vocabulary.detokenize(ids))
+    ids = pair.small.vocabulary.tokenize(TEXT)[:5]
+    assert measured.size == len(pair.small.vocabulary.detokenize(ids))
 
 
 def test_a_beginning_is_read_and_not_counted(pair):
     """The chain rule again: beginning and rest cost what the whole costs."""
     first, rest = TEXT[:12], TEXT[12:]
-    tokenize = pair._small.vocabulary.tokenize
+    tokenize = pair.small.vocabulary.tokenize
     assert tokenize(first) + tokenize(rest) == tokenize(TEXT)
     whole = pair.measure(case(), HOW)
     ended = pair.measure(case(beginning=first, text=rest), HOW)
