@@ -139,9 +139,3 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:
             found[name] = "none"
     return found
-
-
-def sha256_of(path: Path) -> str:
-    """SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from benchmarks.cache import Body, Cache, code_id, key_of, sha256_of, versions
+from benchmarks.cache import Body, Cache, code_id, key_of, versions
 from decoding_core.errors import StoppedError
 from decoding_core.messages import OpenSession
 from decoding_core.methods import build
@@ -36,6 +36,7 @@ from edge_app.evaluation import pair as evaluation
 from edge_app.retrieval.context import Prompts
 from edge_app.service.text_job import as_read
 from models.folders import state_folder
+from models.local.finding import sha256_of
 from models.running.settings import EngineSettings
 
 Connect = Callable[[Emit], Verifier]

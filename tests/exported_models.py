@@ -8,7 +8,7 @@ import numpy as np
 
 from decoding_core.methods.steering import log_steered
 from decoding_core.sampling import log_softmax
-from edge_app.evaluation.cases import found_for
+from edge_app.evaluation.cases import passages
 from edge_app.retrieval.context import PromptBuilder
 from models.files import locate
 from models.synthetic_writers.examples import unseen_writers
@@ -18,7 +18,10 @@ def prompts_of(model, example, max_tokens):
     """Both prompts of a request, the history as it was found, best first."""
     builder = PromptBuilder(model.vocabulary.tokenize, model.chat_template, 2048)
     return builder.build(
-        example.request, found_for(example), example.background, max_tokens
+        example.request,
+        passages(example.excerpts[::-1]),
+        example.background,
+        max_tokens,
     )
 
 

@@ -201,7 +201,8 @@ def _row(row: Row, looks: dict[Look, str], ground: str) -> str:
         bare = text.strip(" ")
         if bare:
             x += (len(text) - len(text.lstrip(" "))) * CELL[0]
-            plain = replace_look(look, ink)
+            marks = look.marks.replace("reverse", "")
+            plain = look._replace(ink=ink, ground="", marks=marks)
             name = looks.setdefault(plain, f"s{len(looks)}")
             texts.append(
                 f'<text class="{name}" x="{x:.1f}" y="13" '
@@ -209,11 +210,6 @@ def _row(row: Row, looks: dict[Look, str], ground: str) -> str:
             )
         column += cells
     return "".join(boxes + texts)
-
-
-def replace_look(look: Look, ink: str) -> Look:
-    """The look of the letters alone."""
-    return look._replace(ink=ink, ground="", marks=look.marks.replace("reverse", ""))
 
 
 def _css(look: Look) -> str:

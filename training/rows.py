@@ -72,7 +72,7 @@ def build(
     phrases = Phrases(rng)
     known = RealTexts(phrases.heard(_known(folder, mixture.shards, strangers)), rng)
     unknown = RealTexts(strangers, rng)
-    everyday = Everyday(phrases.bank())
+    everyday = Everyday(phrases.bank)
 
     def mixed(
         texts: RealTexts, private: float, row: int, own_way: float = mixture.own_way

@@ -279,7 +279,7 @@ class Phrases:
 
     def __init__(self, rng: Random) -> None:
         self._rng = rng
-        self._kept: dict[str, list[str]] = {
+        self.bank: dict[str, list[str]] = {
             slot: [] for slot in ("np", "vp", "i_bank", "s_bank", "word", *_TOLD_SLOTS)
         }
         self._words: set[str] = set()
@@ -292,10 +292,6 @@ class Phrases:
             if text.genre in _TOLD_GENRES:
                 self._hear_out(text)
             yield text
-
-    def bank(self) -> dict[str, list[str]]:
-        """What was kept, by slot."""
-        return self._kept
 
     def _hear(self, text: str) -> None:
         for word in _WORD.findall(text[:3000]):
@@ -338,7 +334,7 @@ class Phrases:
             self._keep(slot, "\n".join(told))
 
     def _keep(self, slot: str, phrase: str) -> None:
-        kept = self._kept[slot]
+        kept = self.bank[slot]
         if len(kept) < _MOST:
             kept.append(phrase)
         else:

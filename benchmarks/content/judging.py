@@ -95,13 +95,9 @@ class WordsOf:
         before = self.words[max(0, span.first - _BEFORE) : span.first]
         return any(w.text in by for w in before if w.sentence == sentence)
 
-    def word(self, span: Span) -> str:
-        """The first word of a span."""
-        return self.words[span.first].text
-
-    def about(self, span: Span, asked: WordsOf) -> tuple[int, int]:
-        """How many words of the sentence of a span the request has too, and how many
-        are strange to it; common words and values are neither."""
+    def about(self, span: Span, asked: WordsOf) -> bool:
+        """Whether the sentence of a span has a word of the request, or no word that is
+        strange to it; common words and values are neither."""
         sentence = self.words[span.first].sentence
         known = {_stem(word.text) for word in asked.words}
         valued = {
@@ -119,8 +115,7 @@ class WordsOf:
             and len(word.text) > 2
             and word.text not in _COMMON
         }
-        shared = sum(_stem(word) in known for word in words)
-        return shared, len(words) - shared
+        return not words or any(_stem(word) in known for word in words)
 
     def _in_one_sentence(self, group: tuple[Part, ...]) -> Iterator[Span]:
         """Where all parts stand in one sentence."""
@@ -301,8 +296,7 @@ def _other_value(rule: Rule, text: WordsOf, asked: WordsOf, said: bool) -> Span 
         span = text.find(rule.with_instead(answers[0], other))
         if span is None or not rule.alone:
             return span
-        shared, strange = text.about(span, asked)
-        return span if shared or not strange else None
+        return span if text.about(span, asked) else None
     if rule.alone and rule.values:
         return _other_alone(rule.values[0], text, asked, said)
     for element in rule.values:
@@ -324,16 +318,17 @@ def _other_alone(
     if element.kind == "name":
         named = {word.text for word in asked.words}
         miscopied = text.found((replace(element, other=True),))
-        return next((s for s in miscopied if text.word(s) not in named), None)
+        return next(
+            (s for s in miscopied if text.words[s.first].text not in named), None
+        )
     same = KINDS[element.kind].same
     right = [element.value, *(value for _, _, value in asked.values(element.kind))]
     for place, length, value in text.values(element.kind):
         span = Span(place, place + length)
-        shared, strange = text.about(span, asked)
         if (
             not any(same(value, one) for one in right)
             and not text.denied(span, _NEGATIONS)
-            and (shared or not strange)
+            and text.about(span, asked)
         ):
             return span
     return None

@@ -30,11 +30,10 @@ from benchmarks.content.rules import (
 from benchmarks.pair import Bench
 from decoding_core.foreign_text import one_line
 from decoding_core.settings import MethodSettings
-from edge_app.evaluation.cases import History, passage
+from edge_app.evaluation.cases import History, passages
 from edge_app.retrieval.context import Searchable, find_passages
 from models.prompts import TASKS, Request
 from models.synthetic_writers.examples import Piece, texts_of_unseen_writer
-from personal_store import Passage
 
 EVERYDAY = Path(__file__).with_name("everyday.toml")
 """A hundred requests in everyday words."""
@@ -234,7 +233,9 @@ def unseen_tasks(count: int, seed: int) -> list[Task]:
             continue
         asked = Asked(f"writer-{number}", first.request, facts)
         habits = {kind: (habit,) for kind, habit in first.habits.items()}
-        tasks.append(Task(asked, History.of(_passages(past)), habits))
+        tasks.append(
+            Task(asked, History.of(passages(one.excerpt() for one in past)), habits)
+        )
     return tasks
 
 
@@ -272,10 +273,3 @@ def _words(thing: str) -> list[str]:
         elif said.isalnum() and not _DROPPED.fullmatch(said):
             rule.append(said)
     return rule
-
-
-def _passages(past: Sequence[Piece]) -> list[Passage]:
-    return [
-        passage(n, one.request.task, one.request.recipient, one.subject, one.text)
-        for n, one in enumerate(past, 1)
-    ]

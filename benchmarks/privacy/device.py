@@ -65,14 +65,6 @@ class Condition:
         usual = {"temperature": temperature, "top_p": top_p, "seed": seed}
         return MethodSettings(**{**usual, **self.method})
 
-    def of_device(self) -> Settings:
-        """The settings of the device."""
-        return replace(Settings(), **_of(Settings, self.defences))
-
-    def for_request(self) -> dict[str, Any]:
-        """Further fields of the request."""
-        return {"use_history": self.use_history, **_of(WriteRequest, self.defences)}
-
 
 def all_conditions() -> list[Condition]:
     """Every row, in the order of the table."""
@@ -200,7 +192,8 @@ class Device:
             ),
             max_tokens=self._options.max_tokens,
             may_go_offline=False,
-            **condition.for_request(),
+            use_history=condition.use_history,
+            **_of(WriteRequest, condition.defences),
         )
         self._service(condition).write(wanted, events.append, self._stop)
         if self._stop.is_set():
@@ -251,7 +244,7 @@ class Device:
     def _service(self, condition: Condition) -> WritingService:
         if condition.name not in self._services:
             config = service_config(
-                condition.of_device(),
+                replace(Settings(), **_of(Settings, condition.defences)),
                 server=self._server.url,
                 specialist=self._models["specialist"],
                 generalist=self._models["generalist"],

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from base.extras import how_to_add
-from benchmarks.cache import key_of, sha256_of
+from benchmarks.cache import key_of
 from benchmarks.pair import Bench
 from benchmarks.quality.arms import RERANKED, Arm, Target, nats_of, target_of
 from decoding_core.errors import (
@@ -46,6 +46,7 @@ from edge_app.evaluation.cases import Case
 from edge_app.evaluation.pair import Measuring
 from edge_app.retrieval import personalisation
 from edge_app.retrieval.context import Prompts, RetrievalContext
+from models.local.finding import sha256_of
 from models.running.loading import load_reranker
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from benchmarks.cache import sha256_of, versions
+from benchmarks.cache import versions
 from benchmarks.options import AT_LEAST_ONE, JSON, Decorator, Listed, flag, option
 from benchmarks.speed.one_text import (
     Cell,
@@ -27,15 +27,8 @@ from benchmarks.speed.one_text import (
     table,
     unloaded,
 )
-from benchmarks.speed.serving import (
-    Embedded,
-    Engines,
-    Paced,
-    Paces,
-    relayed,
-    serving,
-)
-from benchmarks.speed.traced import Pace, Trace
+from benchmarks.speed.serving import Embedded, Engines, Paced, relayed, serving
+from benchmarks.speed.traced import Pace, Role, Trace
 from decoding_core.errors import EngineError
 from decoding_core.messages import DRAFT_LIMIT
 from decoding_core.methods import build
@@ -48,6 +41,7 @@ from edge_app.retrieval.context import PromptBuilder, Prompts
 from edge_app.sample import make_ready
 from models.command_line import Command
 from models.files import locate
+from models.local.finding import sha256_of
 from models.prompts import Request
 from models.running.settings import usable_cores
 from personal_store import Store
@@ -57,11 +51,11 @@ METHODS = (
     *("generalist", "speculative", "costeer", "lightcosteer"),
     *("steering", "lossless", "coupled"),
 )
-PACES = Paces(
-    Pace(0.007, prompt_token=0.00005),
-    Pace(0.0443, prompt_token=0.0005),
-    Pace(0.0, prompt_token=0.00005),
-)
+PACES: Mapping[Role, Pace] = {
+    "specialist": Pace(0.007, prompt_token=0.00005),
+    "generalist": Pace(0.0443, prompt_token=0.0005),
+    "base": Pace(0.0, prompt_token=0.00005),
+}
 """The base's pass is in the generalist's."""
 PUBLIC, PRIVATE = 300, 950  # tokens of the prompts of a paced pair
 _WARM = MethodSettings(temperature=0.7, top_p=0.95)
@@ -283,7 +277,7 @@ def embedded(tokens: int) -> Pair:
 def paced(acceptance: float, tokens: int) -> Pair:
     """Engines that wait, with a trace of this acceptance."""
     trace, context = Trace(acceptance, 0), PRIVATE + tokens + 2 * DRAFT_LIMIT
-    steps = (1000 * PACES.specialist.step, 1000 * PACES.generalist.step)
+    steps = [1000 * PACES[role].step for role in ("specialist", "generalist")]
     ids = tuple(300 + i % 64 for i in range(PRIVATE))
     return Pair(
         f"paced {steps[0]:g}/{steps[1]:g} ms",

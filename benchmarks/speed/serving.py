@@ -17,7 +17,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -40,20 +40,11 @@ _POLL_SECONDS = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class Paces:
-    """The times of a pair that waits."""
-
-    specialist: Pace
-    generalist: Pace
-    base: Pace
-
-
-@dataclass(frozen=True, slots=True)
 class Paced:
     """A pair that waits, and whose trace takes the place of logits."""
 
     trace: Trace
-    paces: Paces
+    paces: Mapping[Role, Pace]
     context: int  # tokens a text
     private_length: int  # tokens of the specialist's prompt
     public_length: int
@@ -62,20 +53,20 @@ class Paced:
 
     def device(self) -> Any:
         """The specialist."""
-        return self._model("specialist", self.paces.specialist, self.private_length)
+        return self._model("specialist", self.private_length)
 
     def server(self, slots: int = 1) -> Models:
         """Generalist and base."""
         length = self.public_length
         return Models(
-            self._model("generalist", self.paces.generalist, length, slots),
-            self._model("base", self.paces.base, length, slots),
+            self._model("generalist", length, slots),
+            self._model("base", length, slots),
         )
 
-    def _model(self, role: Role, pace: Pace, length: int, slots: int = 1) -> PacedBatch:
+    def _model(self, role: Role, length: int, slots: int = 1) -> PacedBatch:
         size = self.vocabulary_size
         logits = TraceLogits(self.trace, role, length, size)
-        return PacedBatch(role, pace, logits, size, slots, self.context)
+        return PacedBatch(role, self.paces[role], logits, size, slots, self.context)
 
 
 @dataclass(frozen=True, slots=True)

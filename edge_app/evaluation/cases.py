@@ -8,24 +8,21 @@ from __future__ import annotations
 import json
 import lzma
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from decoding_core.errors import DecodingError
 from edge_app.retrieval.context import PASSAGES, Searchable
-from models.prompts import Request
+from models.prompts import Excerpt, Request
 from personal_store import Passage, Store
 from personal_store.records import moment
 from personal_store.search.index import SAME_TEXT, Entry, Hit, Index, Wanted
 from personal_store.text.dates import parse_date
 from personal_store.text.tokens import shingles, tokens
-
-if TYPE_CHECKING:
-    from models.synthetic_writers.examples import Example
 
 _OPENING = re.compile(r"\s*(?:\S+\s+){6}")
 _SUFFIXES = (".jsonl", ".jsonl.xz")
@@ -362,7 +359,8 @@ def unseen_cases(count: int, seed: int) -> list[Case]:
                 user=str(number),
                 name="1",
                 request=example.request,
-                history=partial(History.of, found_for(example, group)),
+                # The best of the excerpts stands last.
+                history=partial(History.of, passages(example.excerpts[::-1], group)),
                 text=example.text,
                 background=example.background,
             )
@@ -370,11 +368,11 @@ def unseen_cases(count: int, seed: int) -> list[Case]:
     return cases
 
 
-def found_for(example: Example, source: str = "invented") -> list[Passage]:
-    """The past texts of an example, the best first; it has the best last."""
+def passages(excerpts: Iterable[Excerpt], source: str = "invented") -> list[Passage]:
+    """Past texts of an invented writer, numbered in their order."""
     return [
         passage(number, one.task, one.recipient, one.subject, one.text, source)
-        for number, one in enumerate(reversed(example.excerpts), 1)
+        for number, one in enumerate(excerpts, 1)
     ]
 
 

@@ -3,7 +3,6 @@ texts."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -25,6 +24,7 @@ from edge_app.evaluation.figures import (
     Tuned,
 )
 from edge_app.evaluation.pair import Measured, Measuring
+from models.local.finding import sha256_of
 
 Rows = list[list[str]]
 Object = dict[str, Any]
@@ -259,9 +259,8 @@ def write(path: Path, body: Object) -> None:
 
 def file_of(path: Path) -> Object:
     """Which file a model is."""
-    with path.open("rb") as file:
-        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-    return {"path": str(path), "bytes": path.stat().st_size, "sha256": sha256}
+    size = path.stat().st_size
+    return {"path": str(path), "bytes": size, "sha256": sha256_of(path)}
 
 
 def _group(one: Group) -> Object:

@@ -211,7 +211,7 @@ def test_phrases_are_kept_by_kind(monkeypatch):
     phrases = Phrases(Random(0))
     texts = [Text("letter", "", SAID)]
     assert list(phrases.heard(texts)) == texts
-    bank = phrases.bank()
+    bank = phrases.bank
     assert bank["i_bank"] == [
         "I left the blue folder at the station this morning",
         "we decided to move the meeting to the hall, and nobody minded",
@@ -228,7 +228,7 @@ def test_sentences_in_a_row_are_kept_where_each_could_be_asked_for(monkeypatch):
     quoted = 'He asked "why is it so (very) cold" of us all. '
     texts = [Text(g, "", told * 4) for g in ("review", "letter", "abstract")]
     list(phrases.heard([*texts, Text("letter", "", quoted * 9)]))
-    bank = phrases.bank()
+    bank = phrases.bank
     assert len(bank["told"]) == len(bank["reviewed"]) == 1
     sentences = set(bank["told"][0].split("\n"))
     assert 2 <= len(bank["told"][0].split("\n")) <= 5

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.speed.serving import Paced, Paces
+from benchmarks.speed.serving import Paced
 from benchmarks.speed.traced import Pace, PacedBatch, Trace, TraceLogits
 from decoding_core.messages import OpenSession
 from decoding_core.methods import build
@@ -18,7 +18,8 @@ from tests.fakes import opened_session
 
 PUBLIC, PRIVATE = 5, 9
 NONE = Pace(0.0)
-ENGINES = Paced(Trace(0.75, 0), Paces(NONE, NONE, NONE), 512, PRIVATE, PUBLIC, 2048)
+PACES = dict.fromkeys(("specialist", "generalist", "base"), NONE)
+ENGINES = Paced(Trace(0.75, 0), PACES, 512, PRIVATE, PUBLIC, 2048)
 METHODS = (
     *("generalist", "speculative", "costeer", "lightcosteer", "steering"),
     *("lossless", "coupled"),

@@ -8,7 +8,6 @@ from click.testing import CliRunner
 from benchmarks.speed import bench_speed
 from benchmarks.speed.bench_speed import check, command
 from benchmarks.speed.one_text import Clock
-from benchmarks.speed.serving import Paces
 from benchmarks.speed.traced import Pace, Trace
 from decoding_core.errors import EngineError
 
@@ -17,7 +16,9 @@ from decoding_core.errors import EngineError
 def measured(tmp_path, monkeypatch):
     """The table's lines and the JSON of a run, with engines that hardly wait."""
     monkeypatch.setattr(
-        bench_speed, "PACES", Paces(Pace(0.001), Pace(0.003), Pace(0.0))
+        bench_speed,
+        "PACES",
+        {"specialist": Pace(0.001), "generalist": Pace(0.003), "base": Pace(0.0)},
     )
     file = tmp_path / "speed.json"
 

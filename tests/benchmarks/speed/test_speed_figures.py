@@ -15,7 +15,7 @@ from benchmarks.speed.one_text import (
     timed,
     unloaded,
 )
-from benchmarks.speed.serving import Paced, Paces
+from benchmarks.speed.serving import Paced
 from benchmarks.speed.traced import Pace, Trace
 from decoding_core.messages import TokenBlock
 from edge_app.decoding.events import Drafted, EventEmitter, Received, Sent, Verified
@@ -80,7 +80,7 @@ def test_the_clock_counts_what_the_loop_says():
 
 def test_an_engine_is_timed_alone():
     """A paced one takes its pace, and is left as it was."""
-    paces = Paces(Pace(0.002), Pace(0.004), Pace(0.0))
+    paces = {"specialist": Pace(0.002), "generalist": Pace(0.004), "base": Pace(0.0)}
     engines = Paced(Trace(0.5, 0), paces, 64, 5, 5, 2048)
     server = engines.server()
     found = unloaded(engines.device(), server, 5, 5, times=2)
