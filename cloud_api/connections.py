@@ -212,14 +212,10 @@ class _Watched(asyncio.Protocol):
     """Keeps the table informed of a connection of either kind."""
 
     _peer: Peer
+    _table: ConnectionTable
     app_state: dict[str, Any]
     loop: asyncio.AbstractEventLoop
     transport: asyncio.Transport
-
-    @property
-    def _table(self) -> ConnectionTable:
-        table: ConnectionTable = self.app_state[CONNECTIONS]
-        return table
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The client has gone."""
@@ -250,6 +246,7 @@ class HttpConnection(_Watched, H11Protocol):
             arrived.leave()
         super().connection_made(transport)
         self._peer = Peer(self.client[0] if self.client else "", self._hang_up)
+        self._table = self.app_state[CONNECTIONS]
         self.app_state = {**self.app_state, PEER: self._peer}
         self._table.enter(self._peer, self.loop.time())
 
@@ -308,7 +305,7 @@ class StreamConnection(_Watched, WebSocketsSansIOProtocol):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._peer = self.app_state[PEER]
+        self._peer, self._table = self.app_state[PEER], self.app_state[CONNECTIONS]
         self._peer.close = lambda _: self.transport.abort()
 
     def start_keepalive(self) -> None:

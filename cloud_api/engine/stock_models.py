@@ -22,12 +22,11 @@ from decoding_core.errors import (
     InvalidSettingsError,
     VocabularyMismatchError,
 )
-from decoding_core.foreign_text import escaped, one_line
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import VerifierRole
 from models.files import find
 from models.local.describing import token_names
-from models.running.interface import TextSlots
+from models.running.interface import TextSlots, shown_token
 
 
 def connect_models(options: ModelOptions, generalist: StockAddress) -> Models:
@@ -165,7 +164,6 @@ _WORDS, _TEXT = 400, 6_000
 _SAMPLE = (
     "Dear Ana, thank you! Straße 12, café; naïve — 你好, привет 🙂\n\tdef f(x): 3.14"
 )
-_LONGEST_NAME = 40
 
 
 def read_names(path: Path) -> Sequence[bytes]:
@@ -201,14 +199,14 @@ def check_names(names: Sequence[bytes], client: StockClient, model: str) -> bool
     for token_id, word in zip(ids, words, strict=False):
         if type(token_id) is not int or not isinstance(word, str):
             return False
-        known = token_id < len(names)
-        here = names[token_id].decode("utf-8", "replace") if known else ""
-        if not known or here != word:
+        here = names[token_id] if token_id < len(names) else None
+        if here is None or here.decode("utf-8", "replace") != word:
+            theirs = shown_token(word.encode("utf-8", "replace"))
+            known = "there is none" if here is None else shown_token(here)
             raise VocabularyMismatchError(
                 f"the {client.role}'s server at {client.url} has another vocabulary: "
-                f"its token {token_id} is {_shown(word)}, and here "
-                f"{_shown(here) if known else 'there is none'}; give the tokens of its "
-                "model with --generalist-tokenizer"
+                f"its token {token_id} is {theirs}, and here {known}; give the tokens "
+                "of its model with --generalist-tokenizer"
             )
     return True
 
@@ -223,7 +221,3 @@ def _text_of(names: Sequence[bytes]) -> str:
         if word.isascii() and word.isalpha():
             words.append(word)
     return f"{_SAMPLE}\n{' '.join(words)[:_TEXT]}"
-
-
-def _shown(name: str) -> str:
-    return f"'{one_line(escaped(name))[:_LONGEST_NAME]}'"

@@ -12,10 +12,12 @@ from __future__ import annotations
 import base64
 import codecs
 import json
+import sys
 import time
 import typing
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass, replace
 from functools import cache
@@ -324,10 +326,6 @@ class ThoughtRemover:
             return text
         return space
 
-    def fork(self) -> ThoughtRemover:
-        """One in the same state, for a text that may yet change."""
-        return copy(self)
-
 
 class TextDecoder:
     """Decodes pieces of UTF-8, without a block of thoughts at the beginning, nor the
@@ -355,7 +353,7 @@ class TextDecoder:
         """A decoder in the same state, for tokens that may yet be refused."""
         other = TextDecoder(self._piece, blank=self._blank)
         other._decoder.setstate(self._decoder.getstate())
-        other._thoughts = self._thoughts.fork()
+        other._thoughts = copy(self._thoughts)
         return other
 
 
@@ -557,7 +555,7 @@ def dumped(body: dict[str, Any]) -> str:
 
 def decoded(kind: type[_T], body: object) -> _T:
     """The value of `kind` in what JSON gave; raises ValueError if it holds none."""
-    return typing.cast(_T, _decoder(typing.cast(Any, kind))(body))
+    return typing.cast(_T, _read(kind, body))
 
 
 def _plain(value: object) -> object:
@@ -568,78 +566,52 @@ def _plain(value: object) -> object:
     raise TypeError(f"{type(value).__name__} has no form in JSON")
 
 
-@cache
-def _decoder(kind: Any) -> Callable[[Any], Any]:
-    """What makes a value of `kind`, made once for each."""
-    origin, arguments = get_origin(kind), get_args(kind)
-    if kind in (int, str, bool, NoneType):
-        return lambda value: value if type(value) is kind else _wrong(value, kind)
-    if kind is float:
-        return _number
-    if kind is bytes:
-        return lambda value: base64.b64decode(_of(value, str), validate=True)
-    if origin is Literal:
-        return lambda value: value if value in arguments else _wrong(value, kind)
-    if origin in (Union, UnionType):
-        return _any_of([_decoder(one) for one in arguments])
-    if origin is dict:
-        key, item = map(_decoder, arguments)
-        return lambda value: {
-            key(name): item(one) for name, one in _of(value, dict).items()
-        }
-    if origin is frozenset or (origin is tuple and arguments[-1] is Ellipsis):
-        item = _decoder(arguments[0])
-        return lambda value: origin(map(item, _of(value, list)))
-    if origin is tuple:
-        items = [_decoder(one) for one in arguments]
-        return lambda value: tuple(
-            item(one) for item, one in zip(items, _of(value, list), strict=True)
-        )
-    if is_dataclass(kind):
-        return _fields_of(kind)
-    return lambda value: _wrong(value, kind)  # nothing that JSON could give
-
-
-def _fields_of(kind: Any) -> Callable[[Any], Any]:
-    hints = typing.get_type_hints(kind)
-    known = {one.name: _decoder(hints[one.name]) for one in fields(kind)}
-    needed = {
-        one.name
-        for one in fields(kind)
-        if one.default is MISSING and one.default_factory is MISSING
-    }
-
-    def make(value: Any) -> Any:
-        body = _of(value, dict)
-        if not needed <= body.keys() <= known.keys():
-            _wrong(value, kind)
-        return kind(**{name: known[name](one) for name, one in body.items()})
-
-    return make
-
-
-def _any_of(decoders: list[Callable[[Any], Any]]) -> Callable[[Any], Any]:
-    def make(value: Any) -> Any:
-        for decode in decoders:
-            try:
-                return decode(value)
-            except ValueError:
-                continue
-        return _wrong(value, Union)
-
-    return make
-
-
-def _number(value: Any) -> float:
-    try:
-        return float(value) if type(value) in (int, float) else _wrong(value, float)
-    except OverflowError as error:
-        raise ValueError("a number without end") from error
-
-
-def _of(value: Any, kind: type) -> Any:
-    return value if isinstance(value, kind) else _wrong(value, kind)
-
-
-def _wrong(value: Any, kind: Any) -> Any:
+def _read(kind: Any, value: Any) -> Any:
+    """As `decoded`, for the kinds that fields have."""
+    if type(value) is kind and kind in _AS_THEY_ARE:
+        return value
+    origin, arguments = _shape(kind)
+    if origin is Union:
+        for one in arguments:
+            with suppress(ValueError):
+                return _read(one, value)
+    elif origin is Literal:
+        if value in arguments:
+            return value
+    elif isinstance(value, dict) and origin is dict:
+        key, item = arguments
+        return {_read(key, name): _read(item, one) for name, one in value.items()}
+    elif isinstance(value, dict) and isinstance(kind, type) and is_dataclass(kind):
+        hints, needed = _fields_of(kind)
+        if needed <= value.keys() <= hints.keys():
+            read = {name: _read(hints[name], one) for name, one in value.items()}
+            return kind(**read)
+    elif isinstance(value, list) and origin in (tuple, frozenset):
+        if origin is tuple and arguments[-1] is not Ellipsis:
+            pairs = zip(arguments, value, strict=True)
+            return tuple(_read(one, item) for one, item in pairs)
+        return origin(_read(arguments[0], one) for one in value)
+    elif isinstance(value, str) and kind is bytes:
+        return base64.b64decode(value, validate=True)
+    elif type(value) is int and kind is float and abs(value) <= sys.float_info.max:
+        return float(value)
     raise ValueError(f"{type(value).__name__} is no {kind}")
+
+
+_AS_THEY_ARE = frozenset((int, str, bool, float, NoneType))
+
+
+@cache
+def _shape(kind: Any) -> tuple[Any, tuple[Any, ...]]:
+    """What a kind is made of; both ways to write a union are one."""
+    origin = get_origin(kind)
+    return Union if origin is UnionType else origin, get_args(kind)
+
+
+@cache
+def _fields_of(kind: type) -> tuple[dict[str, Any], set[str]]:
+    """The kinds of a dataclass's fields, and the names of those without a default."""
+    needed = (
+        one for one in fields(kind) if one.default is MISSING is one.default_factory
+    )
+    return typing.get_type_hints(kind), {one.name for one in needed}

@@ -184,7 +184,7 @@ class RememberedRows:
     """An `Engine` that computes no row of logits of one text a second time."""
 
     def __init__(self, inner: Engine) -> None:
-        self._inner = inner
+        self._inner, self.vocabulary_id = inner, inner.vocabulary_id
         self._read: list[int] = []  # the text that the rows are of
         self._rows: dict[int, Floats] = {}  # by how many tokens stand before
         self.tokens: list[int] = []  # what its reader takes to be read
@@ -193,11 +193,6 @@ class RememberedRows:
     def position(self) -> int:
         """How many tokens that are."""
         return len(self.tokens)
-
-    @property
-    def vocabulary_id(self) -> str:
-        """Hash of the model's token list."""
-        return self._inner.vocabulary_id
 
     def evaluate(self, token_ids: Sequence[int], rows: int = 1) -> Floats:
         """Logits (rows, V), computed if absent; raises as the engine inside."""

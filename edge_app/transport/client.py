@@ -371,7 +371,7 @@ class Connection:
             # The body of a refused upgrade cannot always be read; the status can.
             if error.response.status_code == httpx.codes.NOT_FOUND:
                 raise SessionLostError("the server has lost the session") from error
-            raise _refusal(error.response, b"") from error
+            raise _refusal(error.response) from error
         except httpx.InvalidURL as error:
             raise MessageError("the server named a session that none can be") from error
         except (httpx.TransportError, HTTPXWSException) as error:
@@ -487,24 +487,20 @@ def _plain_body(response: httpx.Response) -> bytes:
 
 
 def _read(response: httpx.Response, content: bytes) -> dict[str, Any]:
-    if not response.is_success:  # a redirect, too: the token goes nowhere else
-        raise _refusal(response, content)
-    if not content:
-        return {}
     try:
-        body = json.loads(content)
+        body = json.loads(content or b"{}")
     except (ValueError, RecursionError) as error:
-        raise MessageError("the server's answer is not JSON") from error
+        if response.is_success:
+            raise MessageError("the server's answer is not JSON") from error
+        body = None
+    if not response.is_success:  # a redirect, too: the token goes nowhere else
+        raise _refusal(response, body)
     if not isinstance(body, dict):
         raise MessageError("the server's answer is not an object")
     return body
 
 
-def _refusal(response: httpx.Response, content: bytes) -> DecodingError:
-    try:
-        body = json.loads(content)
-    except (ValueError, RecursionError):
-        body = {}
+def _refusal(response: httpx.Response, body: Any = None) -> DecodingError:
     return error_of(
         str(response.request.url.copy_with(path="/")).rstrip("/"),
         response.status_code,
