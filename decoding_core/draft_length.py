@@ -281,9 +281,9 @@ class DraftLengths:
             return self.acceptance ** len(drafted)
         return math.prod(map(self._confidence.chance, drafted))
 
-    def drafted(self, seconds: Sequence[float], out: int) -> None:
-        """Take in what it took to draft each of some tokens, with `out` blocks out."""
-        (self._ahead if out else self._turns).draft_times.extend(seconds)
+    def drafted(self, seconds: float, out: int) -> None:
+        """Take in what it took to draft a token, with `out` blocks out."""
+        (self._ahead if out else self._turns).draft_times.append(seconds)
 
     def handled(self, seconds: float) -> None:
         """Take in what it took to send a block and to take in its verdict."""

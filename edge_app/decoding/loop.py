@@ -111,7 +111,6 @@ class DecodeLoop:
             by_confidence=not draws.binds,
         )
         self._out: deque[_Sent] = deque()
-        self._times: list[float] = []  # of the tokens drafted for the next block
         self._full = False  # whether the specialist has no room for another token
         self._refusals = 0
         self.ended: FinishReason = "length"
@@ -259,7 +258,7 @@ class DecodeLoop:
             self._full = True
             return
         if self._text.own or self._drafter.token_ids[1:]:  # the first reads a prompt
-            self._times.append(time.perf_counter() - began)
+            self._lengths.drafted(time.perf_counter() - began, len(self._out))
         self._emitter.drafted(token)
 
     def _has_time(self) -> bool:
@@ -275,8 +274,6 @@ class DecodeLoop:
             # Drafted to see what a redrawn token begins, and for nothing else.
             drafter.cut(taken)
             self._emitter.shortened(taken)
-        self._lengths.drafted(self._times, len(self._out))
-        self._times.clear()
         costs, now = self._lengths.costs, time.perf_counter()
         half = costs.round_trip / 2
         last = self._out[-1] if self._out else None

@@ -127,7 +127,7 @@ def rounds(lengths, costs, kept, count=64):
     for number in range(count):
         length = (lengths.next(0), lengths.next(1), 1 + number % 5)[number % 3]
         for _ in range(length):
-            lengths.drafted([costs.draft], number % 2)
+            lengths.drafted(costs.draft, number % 2)
         models = costs.block(length)
         stay = kept(length, number)
         lengths.verified(length, stay, models, models + costs.round_trip)
@@ -176,7 +176,7 @@ def slowed(lengths, factor, count=60):
         ahead = lengths.window > 1
         times = factor if ahead else 1.0
         for place in range(lengths.next(number % 2)):
-            lengths.drafted([times * GPU.draft], ahead and bool(place or number))
+            lengths.drafted(times * GPU.draft, ahead and bool(place or number))
         length = lengths.next(number % 2)
         models = times * GPU.block(length)
         lengths.verified(length, length - 1, models, models + GPU.round_trip)
@@ -234,7 +234,7 @@ def test_what_becomes_of_drafted_tokens_is_learnt():
     """Where whatever the specialist is sure of is refused, its word counts for less."""
     lengths = DraftLengths("auto", 1, LONGEST, by_confidence=True)
     for _ in range(40):
-        lengths.drafted([0.01], 0)
+        lengths.drafted(0.01, 0)
         lengths.verified(1, 0, 0.01, 0.02, [0.999])
         lengths.verified(1, 1, 0.01, 0.02, [0.2])
     assert lengths.chance([0.999]) < 0.15 < 0.9 < lengths.chance([0.2])

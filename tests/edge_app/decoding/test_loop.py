@@ -2,6 +2,7 @@ from itertools import product
 
 import pytest
 
+from decoding_core.draft_length import DraftLengths
 from decoding_core.errors import StoppedError
 from decoding_core.methods import available, build
 from decoding_core.sampling import log_softmax
@@ -108,6 +109,21 @@ def test_the_device_drafts_on_while_blocks_are_out():
     ]
     # Two blocks are out, and the third is drafted, before the first is verified.
     assert "".join(kinds) == "ddddddvvv"
+
+
+def test_a_token_is_timed_when_it_is_drafted_with_what_is_out_then(monkeypatch):
+    """Else those that are drafted ahead would count as drafted in turns."""
+    seen = []
+    monkeypatch.setattr(DraftLengths, "drafted", lambda _, __, out: seen.append(out))
+    writing = scripted(0.5, [3, 4, 5, 6, 7, 8], window=2)
+    out = []
+    monkeypatch.setattr(
+        writing.emitter, "drafted", lambda _: out.append(len(writing.loop._out))
+    )
+    writing.run()
+    assert set(out) == {0, 1}
+    assert seen == out[-len(seen) :]
+    assert len(seen) >= len(out) - 1  # the first token reads the prompt
 
 
 def test_what_is_drafted_behind_a_refusal_is_in_vain():
