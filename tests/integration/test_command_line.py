@@ -122,9 +122,8 @@ def test_no_server_writes_on_alone_or_fails(home):
     assert strict.exit_code == 3
 
 
-@pytest.mark.parametrize(
-    "option", [pytest.param((), marks=pytest.mark.slow), ("--no-offline",)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("option", [(), ("--no-offline",)])
 def test_a_server_killed_in_mid_text(monkeypatch, option):
     """The text is completed here and the person told, or it fails with status 3; what
     is settled is shown either way."""

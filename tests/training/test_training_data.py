@@ -102,6 +102,7 @@ def test_a_library_finds_what_matches_first():
     assert set(library.found(Request("w1x3", "post"), 9, {0, 3})) == {1, 2}
 
 
+@pytest.mark.slow
 def test_rows_and_held_out_rows_share_no_author(monkeypatch):
     """One author in fifty is never learnt from."""
     texts = [t for n in range(120) for t in by(f"author {n}", 3)]

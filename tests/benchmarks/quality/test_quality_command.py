@@ -113,6 +113,7 @@ def test_a_stop_keeps_what_was_written(walks, tmp_path, monkeypatch):
     assert told(out) == told(undisturbed)
 
 
+@pytest.mark.slow
 def test_texts_without_room_are_left_out(walks):
     """And counted, the second time too; if that is all, it is an error."""
     row = json.loads(walks.read_text().splitlines()[0])
