@@ -54,8 +54,8 @@ _OTHER: dict[int, str | int | None] = {
     **{code: code - 0x60 for code in range(0x30A1, 0x30F7)},
 }
 _WEAK, _FAMILIAR = 150, 5_000
-"""A phrase of which all words but one are among the so many commonest, and that one
-among the second so many, says nothing of its writer by itself."""
+"""A phrase says nothing of its writer by itself if all its words but one are among the
+150 commonest, and that one among the 5,000 commonest."""
 _GUESSED = 6.0
 """Bits of a word that whoever writes a sentence has guessed anyway: what is commoner
 than about the sixth of all words tells nothing."""
