@@ -3,8 +3,8 @@
 # of packages named (each comes before others of its name); the output of failed runs
 # stays in build/soak. The status is 1 if any run failed.
 #     tools/soak.sh RUNS BUSY [BUILD...]
-runs=$1 busy=$2 failed=0
-shift 2
+runs=${1:-20} busy=${2:-0} failed=0
+shift $(($# < 2 ? $# : 2))
 mkdir -p build/soak
 trap 'kill $loops 2>/dev/null' EXIT
 for _ in $(seq "$busy"); do (while :; do :; done) & loops="$loops $!"; done
