@@ -8,7 +8,7 @@ import ssl
 import subprocess
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
@@ -162,14 +162,21 @@ class FakeText:
         return bytes([32 + token_id])
 
 
-def with_text(models, end_ids=(), text_of=FakeText):
+def greedy(prompt, limit):
+    """The tokens that the generalist writes behind a prompt."""
+    ids = FakeText().tokenize(prompt)
+    for _ in range(limit):
+        ids.append(int(logits_after(GENERALIST, ids).argmax()))
+    return ids[-limit:]
+
+
+def text_of(token_ids):
+    return b"".join(map(FakeText().piece, token_ids)).decode()
+
+
+def with_text(models, end_ids=(), vocabulary=FakeText):
     """The models, of which the generalist can be asked for texts."""
-
-    @contextmanager
-    def text():
-        yield text_of(end_ids)
-
-    return replace(models, text=text)
+    return replace(models, text=lambda: nullcontext(vocabulary(end_ids)))
 
 
 class RunningServer:

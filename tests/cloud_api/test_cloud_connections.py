@@ -5,9 +5,9 @@ import asyncio
 import logging
 import resource
 import socket
-import ssl
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -59,20 +59,14 @@ class Guest:
             table.recognise(self.peer, user, now)
 
 
-def test_the_oldest_stranger_of_a_network_makes_room_for_the_next():
-    table = ConnectionTable(LIMITS)
-    first, second = Guest(table, "10.0.0.1"), Guest(table, "10.0.0.1")
-
-    assert (first.left, second.left) == ([None], [])
-    assert len(table) == 1
-
-
-def test_the_fullest_network_makes_room_for_the_others():
+def test_a_stranger_too_many_leaves_of_its_own_network_or_of_the_fullest():
+    """The oldest of them."""
     table = ConnectionTable(ConnectionLimits(16))  # 8 strangers, 2 of each network
-    crowd = [Guest(table, "10.0.0.1") for _ in range(2)]
+    crowd = [Guest(table, "10.0.0.1") for _ in range(3)]
+    assert [one.left for one in crowd] == [[None], [], []]
     others = [Guest(table, f"10.0.1.{n}") for n in range(7)]
 
-    assert [one.left for one in crowd] == [[None], []]
+    assert [one.left for one in crowd] == [[None], [None], []]
     assert all(one.left == [] for one in others)
     assert len(table) == 8
 
@@ -117,81 +111,55 @@ def test_one_user_cannot_take_all_places():
     assert all(Guest(table, "10.0.0.2", user="b").left == [] for _ in range(3))
 
 
-def test_a_stage_keeps_its_deadline_while_bytes_drip_in():
+def test_each_part_of_a_request_has_its_own_time():
+    """However many bytes of it drip in; an answer has none, but must be read."""
     table = ConnectionTable(LIMITS)
-    guest = Guest(table, "10.0.0.1", now=0.0)
-    for now in (3.0, 6.0, 9.0):
-        table.expect(guest.peer, "header", now)
+    slow, fast, deaf, reader = (Guest(table, f"10.0.0.{n}") for n in range(4))
+
+    def left_at(now):
         table.expire(now)
+        return [reason for one in (slow, fast, deaf, reader) for reason in one.left]
 
-    assert guest.left == []
-    table.expire(10.0)
-    assert guest.left == ["header"]
-    table.leave(guest.peer)  # its end is noted later
-    table.expire(99.0)
-    assert (guest.left, len(table)) == (["header"], 0)
-
-
-def test_body_and_next_request_have_their_own_time_and_an_answer_none():
-    table = ConnectionTable(LIMITS)
-    slow, fast = Guest(table, "10.0.0.1"), Guest(table, "10.0.0.2")
-    table.expect(slow.peer, "body", 8.0)
-    table.expect(fast.peer, None, 8.0)
-
-    table.expire(67.9)
-    assert (slow.left, fast.left) == ([], [])
-    table.expire(68.0)
-    assert (slow.left, fast.left) == (["body"], [])
-    table.rest(fast.peer, 68.0)
-    table.expire(1000.0)
-    table.expect(fast.peer, "header", 1000.0)  # the next request has its own time
-    table.expire(1009.9)
-    assert fast.left == []
-    table.expire(1010.0)
-    assert fast.left == ["header"]
-
-
-def test_an_answer_that_nobody_reads_waits_no_longer_than_that():
-    table = ConnectionTable(LIMITS)
-    guest, reader = Guest(table, "10.0.0.1"), Guest(table, "10.0.0.2")
-    for one in (guest, reader):
+    for one in (fast, deaf, reader):
         table.expect(one.peer, None, 0.0)
         table.unread(one.peer, 1, 5.0)
-    table.unread(reader.peer, 0, 6.0)
+    for one in (fast, reader):
+        table.unread(one.peer, 0, 6.0)
+    for now in (3.0, 6.0, 9.0):
+        table.expect(slow.peer, "header", now)
+        assert left_at(now) == []
+    assert left_at(9.9) == []
+    table.expect(slow.peer, "body", 9.9)
+    assert left_at(34.9) == []
+    assert left_at(35.0) == [None]
+    assert left_at(69.8) == [None]
+    assert left_at(69.9) == ["body", None]
+    table.rest(fast.peer, 70.0)
+    assert left_at(1000.0) == ["body", None]
+    table.expect(fast.peer, "header", 1000.0)
+    assert left_at(1009.9) == ["body", None]
+    assert left_at(1010.0) == ["body", "header", None]
+    table.leave(fast.peer)  # its end is noted later
+    assert left_at(9999.0) == ["body", "header", None]
+    assert len(table) == 1
 
-    table.expire(34.9)
-    assert guest.left == []
-    table.expire(35.0)
-    assert (guest.left, reader.left) == ([None], [])
 
-
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        ("10.0.0.1", "10.0.0.2", False),
-        ("::ffff:10.0.0.1", "10.0.0.1", True),
-        ("fd00::1", "fd00::ffff:1", True),
-        ("fe80::1%eth0", "fe80::2", True),
-        ("fd00::1", "fd00:0:0:1::1", False),
-        ("", "", True),
-    ],
-)
-def test_networks(one, other, same):
-    assert (network_of(one) == network_of(other)) is same
+def test_an_ipv6_network_is_one_place():
+    same = ("::ffff:10.0.0.1", "10.0.0.1"), ("fe80::1%eth0", "fe80::2"), ("", "")
+    other = ("10.0.0.1", "10.0.0.2"), ("fd00::1", "fd00:0:0:1::1")
+    assert [network_of(a) == network_of(b) for a, b in (*same, *other)] == [
+        *([True] * 3),
+        *([False] * 2),
+    ]
 
 
 @contextmanager
-def silent(server, count=1, start=b""):
-    """So many sockets that send nothing but `start`."""
+def saying(server, start):
+    """A socket that sends nothing but `start`."""
     port = server.socket.getsockname()[1]
-    with ExitStack() as stack:
-        opened = [
-            stack.enter_context(socket.create_connection(("127.0.0.1", port), PATIENCE))
-            for _ in range(count)
-        ]
-        for one in opened:
-            one.sendall(start)
-        yield opened
+    with socket.create_connection(("127.0.0.1", port), PATIENCE) as one:
+        one.sendall(start)
+        yield one
 
 
 def all_of(sock):
@@ -222,6 +190,11 @@ def has_begun(connection):
     return bool(connection.cycle or connection.conn.trailing_data[0])
 
 
+def waits_for_a_second(connection):
+    """Whether one was answered, and the next has begun."""
+    return connection.cycle and connection._peer.stage == "header"
+
+
 UPGRADE = (
     b" /v1/sessions/x/stream HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\n"
     b"Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
@@ -233,6 +206,7 @@ POST = (
 )
 TOO_SLOW = b"408 Request Timeout", b'"code":"too-slow"'
 BAD = b"400 Bad Request", b'"code":"bad-request"'
+ALIVE = b"200 OK", b'"alive"'
 
 
 @pytest.mark.parametrize(
@@ -240,6 +214,7 @@ BAD = b"400 Bad Request", b'"code":"bad-request"'
     [
         (b"GET /healthz HTTP/1.1\r\nHost: x\r\n", TOO_SLOW),
         (b"G", TOO_SLOW),
+        (b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /heal", ALIVE),
         (POST + b"Content-Length: 9\r\n\r\n{", TOO_SLOW),
         (POST + b"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n", TOO_SLOW),
         (b"POST" + UPGRADE + b"Content-Length: 1\r\n\r\nx", BAD),
@@ -251,13 +226,14 @@ def test_a_request_that_never_ends_or_cannot_be_is_told_so_and_closed(
     caplog, start, said
 ):
     caplog.set_level(logging.WARNING)
-    with running(wait=False) as server, silent(server, 1, start) as (one,):
-        if said is TOO_SLOW:
-            expire_once(server, has_begun)
+    with running(wait=False) as server, saying(server, start) as one:
+        if said is not BAD:
+            expire_once(server, has_begun if said is TOO_SLOW else waits_for_a_second)
         answer = all_of(one)
     status, code = said
     assert answer.startswith(b"HTTP/1.1 " + status + b"\r\n")
     assert code in answer
+    assert answer.count(b"HTTP/1.1 ") == 1
     assert caplog.records == []
 
 
@@ -269,7 +245,7 @@ def test_an_upgrade_that_is_never_accepted_has_the_time_of_a_header():
             await go_on.wait()
 
         server._server.config.loaded_app = hang
-        with silent(server, 1, b"GET" + UPGRADE + b"\r\n") as (one,):
+        with saying(server, b"GET" + UPGRADE + b"\r\n") as one:
             wait_until(lambda: any(map(is_stream, connections_of(server))))
             server.on_loop(lambda: server.app.state.connections.expire(float("inf")))
             assert all_of(one) == b""
@@ -280,39 +256,25 @@ def is_stream(connection):
     return isinstance(connection, StreamConnection)
 
 
-def test_a_second_request_that_never_ends_is_closed():
-    start = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /heal"
-    with running(wait=False) as server, silent(server, 1, start) as (s,):
-        expire_once(server, lambda one: one.cycle and one._peer.stage == "header")
-        answer = all_of(s)
-
-    assert answer.startswith(b"HTTP/1.1 200 ")
-    assert answer.count(b"HTTP/1.1 ") == 1
-
-
-@pytest.mark.parametrize("kind", ["http", "stream"])
-def test_who_does_not_read_the_answers_is_closed(kind):
-    """As asyncio tells when its buffer is full."""
+def test_who_does_not_read_the_answers_is_closed():
+    """As asyncio tells when its buffer is full; between two requests and on a
+    stream."""
     with (
         running(connections=ConnectionLimits(unread_seconds=0.0)) as server,
-        ExitStack() as stack,
+        client_of(server) as client,
+        stream(server, open_session(client)),
     ):
-        client = stack.enter_context(client_of(server))
-        session_id = open_session(client)
-        if kind == "stream":
-            stack.enter_context(stream(server, session_id))
-            client.close()
-        wait_until(lambda: len(connections_of(server)) == 1)
-        (connection,) = connections_of(server)
+        wait_until(lambda: len(connections_of(server)) == 2)
 
-        def pause_and_read_on():
+        def pause_and_read_on(connection):
             connection.pause_writing()
             connection.resume_writing()
 
-        server.on_loop(pause_and_read_on)
-        server.on_loop(lambda: server.app.state.connections.expire(float("inf")))
-        assert server.on_loop(connection.transport.is_closing) is False
-        server.on_loop(connection.pause_writing)
+        for one in connections_of(server):
+            server.on_loop(partial(pause_and_read_on, one))
+            server.on_loop(lambda: server.app.state.connections.expire(float("inf")))
+            assert server.on_loop(one.transport.is_closing) is False
+            server.on_loop(one.pause_writing)
         wait_until(lambda: not connections_of(server))
 
 
@@ -344,6 +306,10 @@ def test_what_waits_for_nobody_is_never_too_slow():
         table = server.app.state.connections
         with stream(server, open_session(client)):
             peers = table._peers
+            for one in connections_of(server):
+                # Else small answers wait 40 ms for an acknowledgement.
+                accepted = one.transport.get_extra_info("socket")
+                assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1
 
             def nobody_is_waited_for():
                 known = [one for one in list(peers) if one.user]
@@ -379,15 +345,7 @@ def test_a_user_with_too_many_connections_is_told_when_to_come_back():
     assert answer.json()["code"] == "too-much"
 
 
-def test_small_answers_are_sent_at_once():
-    """Without TCP_NODELAY each request waits for an acknowledgement, which clients
-    delay by 40 ms."""
-    with running(wait=False) as server, client_of(server) as client:
-        assert client.get("/healthz").status_code == 200
-        (connection,) = connections_of(server)
-        accepted = connection.transport.get_extra_info("socket")
-
-        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1
+ENDLESS = resource.RLIM_INFINITY
 
 
 @pytest.mark.parametrize(
@@ -395,9 +353,8 @@ def test_small_answers_are_sent_at_once():
     [
         (1024, 4096, 512, []),
         (256, 4096, 512, [(512 + 64, 4096)]),
-        (256, resource.RLIM_INFINITY, 512, [(512 + 64, resource.RLIM_INFINITY)]),
-        (256, 256, 192, [(256, 256)]),
-        (resource.RLIM_INFINITY, resource.RLIM_INFINITY, 512, []),
+        (256, ENDLESS, 512, [(512 + 64, ENDLESS)]),
+        (ENDLESS, ENDLESS, 512, []),
         (32, 32, 1, [(32, 32)]),
     ],
 )
@@ -442,49 +399,32 @@ GREETING = bytes.fromhex("1603010100010000fc0303")
 """The beginning of a greeting of TLS whose end never comes."""
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    tls = tls_in(tmp_path_factory.mktemp("tls"))
-    with running(tls=tls) as server:
-        yield server
+def test_http_in_the_clear_and_over_tls_are_answered_on_one_port(tmp_path):
+    """And a stop ends those who are still shaking hands."""
+    with ExitStack() as still, running(tls=tls_in(tmp_path)) as server:
+        for url, verify in ((server.url, PLAIN), (secure(server.url), trusting())):
+            with httpx.Client(
+                base_url=url, verify=verify, headers=HEADERS, timeout=PATIENCE
+            ) as client:
+                assert open_session(client)
+                long = client.post("/v1/sessions", content=b"x" * 300_000)
+                assert long.status_code == 422
+        wait_until(lambda: len(server.app.state.connections) == 0, "one stayed")
+        silent = still.enter_context(saying(server, GREETING))
+        wait_until(lambda: len(server.app.state.connections) == 1)
+        server.stop()
+        with suppress(ConnectionResetError):
+            assert silent.recv(1) == b""
 
 
-@pytest.fixture(scope="module")
-def hurried(tmp_path_factory):
-    """A server that waits for no greeting."""
-    tls = tls_in(tmp_path_factory.mktemp("hurried"))
-    with running(
-        tls=tls, connections=ConnectionLimits(header_seconds=0.0), wait=False
-    ) as server:
-        yield server
-
-
-def address_of(server):
-    return "127.0.0.1", server.socket.getsockname()[1]
-
-
-def test_both_are_answered(server):
-    for url, verify in ((server.url, PLAIN), (secure(server.url), trusting())):
-        with httpx.Client(
-            base_url=url, verify=verify, headers=HEADERS, timeout=PATIENCE
-        ) as client:
-            assert client.get("/v1/models").status_code == 200
-            assert open_session(client)
-            long = client.post("/v1/sessions", content=b"x" * 300_000)
-            assert long.status_code == 422
-    wait_until(lambda: len(server.app.state.connections) == 0, "a connection stayed")
-
-
-@pytest.mark.parametrize("first", [b"", GREETING, GREETING[:1], b"\x16nonsense" * 10])
-def test_who_never_shakes_hands_is_hung_up_on(hurried, first):
+def test_who_never_shakes_hands_is_hung_up_on(tmp_path):
     """asyncio by itself would wait for a minute, and count nobody."""
-    with (
-        socket.create_connection(address_of(hurried), PATIENCE) as silent,
-        suppress(ConnectionError),
-    ):
-        silent.sendall(first)
-        assert silent.recv(100)[:1] in (b"", b"\x15")  # an alert
-    wait_until(lambda: len(hurried.app.state.connections) == 0, "a connection stayed")
+    hurry = ConnectionLimits(header_seconds=0.0)
+    with running(tls=tls_in(tmp_path), connections=hurry, wait=False) as server:
+        for first in (b"", GREETING, GREETING[:1], b"\x16nonsense" * 10):
+            with saying(server, first) as one, suppress(ConnectionError):
+                assert one.recv(100)[:1] in (b"", b"\x15")  # an alert
+            wait_until(lambda: len(server.app.state.connections) == 0, f"{first}")
 
 
 def test_where_only_tls_is_spoken_plain_requests_are_told_so(tmp_path):
@@ -499,25 +439,8 @@ def test_where_only_tls_is_spoken_plain_requests_are_told_so(tmp_path):
         assert answer.status_code == 200
 
 
-def test_the_server_ends_while_hands_are_being_shaken(tmp_path):
-    with running(tls=tls_in(tmp_path)) as server:
-        silent = socket.create_connection(address_of(server), PATIENCE)
-        silent.sendall(GREETING)
-        wait_until(lambda: len(server.app.state.connections) == 1)
-    with silent, suppress(ConnectionResetError):
-        assert silent.recv(1) == b""
-
-
-def test_each_certificate_has_a_key_of_its_own_and_never_ends():
-    assert make_certificate()[1] != certificates()[1]
-    pem, fingerprint = certificates()
-    shown = ssl.PEM_cert_to_DER_cert(pem[pem.index("-----BEGIN CERTIFICATE") :])
-    assert fingerprint_of(ssl.DER_cert_to_PEM_cert(shown)) == fingerprint
-    assert len(fingerprint) == 64
-
-
 def test_given_files_are_taken_or_refused_with_a_sentence(tmp_path):
-    pem, _ = certificates()
+    pem, fingerprint = certificates()
     at = pem.index("-----BEGIN CERTIFICATE")
     both, key, chain = (tmp_path / n for n in ("both.pem", "key.pem", "chain.pem"))
     both.write_text(pem)
@@ -525,6 +448,7 @@ def test_given_files_are_taken_or_refused_with_a_sentence(tmp_path):
     chain.write_text(pem[at:])
     assert context_of_files(both, None)
     assert context_of_files(chain, key)
+    assert fingerprint_of(pem[at:]) == fingerprint != make_certificate()[1]
     for certificate, given in ((chain, None), (key, chain), (chain, chain)):
         with pytest.raises(ServerError, match="no certificate and its key"):
             context_of_files(certificate, given)

@@ -17,7 +17,7 @@ from cloud_api.cli import main
 from cloud_api.engine.models import Models
 from cloud_api.run import is_loopback
 from decoding_core import wire_json
-from decoding_core.messages import Kind, Problem
+from decoding_core.messages import Problem
 from tests.cloud_api.cloud_fakes import (
     HEADERS,
     SERVER,
@@ -40,15 +40,15 @@ from tests.waiting import PATIENCE, wait_until
 
 
 @pytest.fixture
-def model_file(tmp_path):
-    path = tmp_path / "model.gguf"
-    path.write_bytes(b"GGUF")
-    return path
+def serve(tmp_path):
+    model = tmp_path / "model.gguf"
+    model.write_bytes(b"GGUF")
+    return ["serve", "--port", "0", "--generalist", str(model), "--base", str(model)]
 
 
 @pytest.fixture
-def command(model_file):
-    return [*SERVER, "serve", "--port", "0", *models_of(model_file)]
+def command(serve):
+    return [*SERVER, *serve]
 
 
 @pytest.fixture(name="environment")
@@ -67,32 +67,13 @@ def stream_of(url, request):
     return url.replace("http", "ws") + path
 
 
-def test_it_announces_itself_and_says_goodbye(command, environment, tmp_path):
-    announced = tmp_path / "address.json"
-    request = open_request()
-    with process([*command, "--announce", str(announced)], environment) as child:
-        url = url_of(child)
-        wait_until_ready(url)
-        with connect(stream_of(url, request), additional_headers=HEADERS) as socket:
-            child.send_signal(signal.SIGTERM)
-            goodbye = frames_of(request).decode_answer(socket.recv())
-            with pytest.raises(ConnectionClosed) as closed:
-                socket.recv()
-        out, err = child.communicate(timeout=PATIENCE)
-
-    assert (goodbye.kind, goodbye.value) == (Kind.ERROR, Problem.STOPPING)
-    assert closed.value.rcvd.code == 1012
-    assert child.returncode == 0
-    assert json.loads(announced.read_text())["url"] == url
-    assert out == ""
-    assert err == f"listening on {url} · with the token that was given\n"
-
-
 def test_it_makes_a_token_and_ends_with_the_program_that_started_it(
     command, environment, tmp_path
 ):
     del environment["SPECSTEER_CLOUD_TOKEN"]
-    with process([*command, "--exit-with-stdin"], environment) as child:
+    announced = tmp_path / "address.json"
+    command += ["--exit-with-stdin", "--announce", str(announced)]
+    with process(command, environment) as child:
         url = url_of(child)
         wait_until_ready(url)
         path = tmp_path / "home" / "cloud-token"
@@ -105,26 +86,33 @@ def test_it_makes_a_token_and_ends_with_the_program_that_started_it(
     assert status == 200
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert code == 0
+    assert json.loads(announced.read_text())["url"] == url
     assert err == f"listening on {url} · token in {path}\n"
 
 
 def test_it_listens_while_it_loads_and_can_be_stopped_then(command, environment):
     environment["FAKE_MODELS"] = "slow"
+    body = wire_json.open_to_json(open_request())
     with process(command, environment) as child:
         url = url_of(child)
         loading = {"state": "loading", "model": "generalist", "share": 0.25}
 
         def is_told():
             ready = ask("GET", url + "/readyz")
-            assert ready.status_code == 503
+            assert (ready.status_code, ready.headers["retry-after"]) == (503, "1")
             return ready.json() == loading
 
         # It listens before the first model is begun.
         wait_until(is_told, "it is not told how much is loaded")
+        opened = ask("POST", url + "/v1/sessions", headers=HEADERS, json=body)
         child.send_signal(signal.SIGINT)
-        code = child.wait(timeout=PATIENCE)
+        out, err = child.communicate(timeout=PATIENCE)
 
-    assert code == 0
+    assert (opened.status_code, opened.json()["code"]) == (503, "loading")
+    assert opened.headers["retry-after"] == "1"
+    assert child.returncode == 0
+    assert out == ""
+    assert err == f"listening on {url} · with the token that was given\n"
 
 
 FILES = 200
@@ -216,31 +204,13 @@ def test_a_model_that_is_stuck_delays_a_stop_a_little(command, environment, sign
         (lambda *_: 1 / 0, "the models could not be loaded (ZeroDivisionError)"),
     ],
 )
-def test_models_that_cannot_be_run_end_it(model_file, monkeypatch, load, sentence):
+def test_models_that_cannot_be_run_end_it(serve, monkeypatch, load, sentence):
     monkeypatch.setattr(run, "load_models", load)
     monkeypatch.setattr(run, "configure_logging", lambda: None)
-    code, words = refusal("--port", "0", *models_of(model_file), "--token", "x")
+    result = CliRunner().invoke(main, [*serve, "--token", "x"])
 
-    assert code == 1
-    assert words.splitlines()[-1] == f"Error: {sentence}"
-
-
-def refusal(*arguments, **environment):
-    """The exit code and the words of a server that does not start."""
-    result = CliRunner(env=environment).invoke(main, ["serve", *arguments])
-    return result.exit_code, result.output
-
-
-def test_a_port_in_use_is_one_sentence(model_file):
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = str(taken.getsockname()[1])
-        answer = refusal("--port", port, *models_of(model_file), "--token", "x")
-    sentence = f"port {port} on 127.0.0.1 is in use; choose another with --port"
-    assert answer == (1, f"Error: {sentence}\n")
-
-
-def models_of(file):
-    return "--generalist", str(file), "--base", str(file)
+    assert result.exit_code == 1
+    assert result.output.splitlines()[-1] == f"Error: {sentence}"
 
 
 def test_loopback_addresses():
@@ -250,6 +220,7 @@ def test_loopback_addresses():
 
 CANARY = (61, 62, 63, 61, 62, 63)
 CANARY_TEXT = "canary-4242"
+WRONG_TOKEN = {"Authorization": f"Bearer {CANARY_TEXT}"}
 
 
 def spoken(numbers):
@@ -324,8 +295,7 @@ def drive_http(client):
     yield refused(client.post("/v1/sessions", content=CANARY_TEXT.encode()))
     yield refused(client.get(f"/{CANARY_TEXT}?{CANARY_TEXT}"))
     yield refused(client.delete(f"/v1/sessions/{CANARY_TEXT}"))
-    wrong_token = {"Authorization": f"Bearer {CANARY_TEXT}"}
-    yield refused(client.get("/v1/models", headers=wrong_token))
+    yield refused(client.get("/v1/models", headers=WRONG_TOKEN))
 
 
 def drive_openai(client):
@@ -347,8 +317,7 @@ def drive_openai(client):
         yield refused(client.post(path, json=wrong))
     yield refused(client.post(path, content=CANARY_TEXT.encode()))
     yield refused(client.get(f"/openai/v1/models/{CANARY_TEXT}"))
-    bearer = {"Authorization": f"Bearer {CANARY_TEXT}"}
-    yield refused(client.get("/openai/v1/models", headers=bearer))
+    yield refused(client.get("/openai/v1/models", headers=WRONG_TOKEN))
     yield client.get("/openai/v1/models").text
 
 

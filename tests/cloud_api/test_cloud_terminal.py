@@ -9,64 +9,53 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from cloud_api import errors
 from cloud_api.cli import main
 from cloud_api.errors import LINES, PERIOD_SECONDS, NamingFormatter, SeldomFilter
 from tests.hostile import HOSTILE, MARK, dangers
 
-BEHIND_PROXY = "--server", "https://example.org", "--behind-proxy"
 CASES = {
-    "serve": [
-        ["--{hostile}"],
-        ["{hostile}"],
-        ["--host", "{hostile}"],
-        ["--port", "{hostile}"],
-        ["--generalist", "{hostile}"],
-        ["--generalist-url", "{hostile}"],
-        ["--generalist-url", "http://h", "--base-url", "{hostile}"],
-        [
-            *("--generalist-url", "http://127.0.0.1:1", "--port", "0"),
-            *("--generalist-tokenizer", "{hostile}"),
-        ],
-        ["--generalist", "{gguf}", "--no-base", "--port", "0"],
-        ["--announce", "{hostile}/no/such"],
-        ["--sessions", "{hostile}"],
-        ["--device", "{hostile}", "--print-settings"],
-        ["--tls-certificate", "{hostile}", "--generalist", "{gguf}"],
-        ["--tls-certificate", "{gguf}", "--generalist", "{gguf}"],
-    ],
-    "pair": [
-        ["{hostile}"],
-        ["phone", "--user", "{hostile}", *BEHIND_PROXY],
-        ["phone", "--server", "{hostile}"],
-        ["phone", "--scope", "{hostile}"],
-    ],
-    "users": [
-        ["{hostile}"],
-        ["add", "{hostile}"],
-        ["rename", "{hostile}", "ben"],
-        ["rename", "owner", "{hostile}"],
-        ["remove", "{hostile}", "--yes"],
-    ],
-    "devices": [
-        ["{hostile}"],
-        ["add", "{hostile}"],
-        ["add", "x", "--user", "{hostile}"],
-        ["add", "x", "--scope", "{hostile}"],
-        ["rename", "{hostile}", "x"],
-        ["revoke", "{hostile}", "--yes"],
-        ["lost", "{hostile}"],
-        ["rotate", "{hostile}", "--user", "{hostile}"],
-    ],
-    "backup": [["{hostile}/no/such"]],
-    "restore": [["{hostile}", "--yes"], ["{gguf}", "--yes"], ["{hostile}"]],
-    "init": [
-        ["--{hostile}"],
-        ["{hostile}"],
-        ["--generalist", "{hostile}"],
-        ["--port", "{hostile}"],
-    ],
-    "doctor": [["--{hostile}"], ["{hostile}"]],
+    "serve": (
+        "--{hostile}",
+        "{hostile}",
+        "--host {hostile}",
+        "--port {hostile}",
+        "--generalist {hostile}",
+        "--generalist-url {hostile}",
+        "--generalist-url http://h --base-url {hostile}",
+        "--generalist-url http://127.0.0.1:1 --generalist-tokenizer {hostile}",
+        "--generalist {gguf} --no-base --port 0",
+        "--announce {hostile}/no/such",
+        "--device {hostile} --print-settings",
+        "--tls-certificate {hostile} --generalist {gguf}",
+        "--tls-certificate {gguf} --generalist {gguf}",
+    ),
+    "pair": (
+        "{hostile}",
+        "phone --user {hostile} --server https://example.org --behind-proxy",
+        "phone --server {hostile}",
+        "phone --scope {hostile}",
+    ),
+    "users": (
+        "{hostile}",
+        "add {hostile}",
+        "rename {hostile} ben",
+        "rename owner {hostile}",
+        "remove {hostile} --yes",
+    ),
+    "devices": (
+        "{hostile}",
+        "add {hostile}",
+        "add x --user {hostile}",
+        "add x --scope {hostile}",
+        "rename {hostile} x",
+        "revoke {hostile} --yes",
+        "lost {hostile}",
+        "rotate {hostile} --user {hostile}",
+    ),
+    "backup": ("{hostile}/no/such",),
+    "restore": ("{hostile} --yes", "{gguf} --yes", "{hostile}"),
+    "init": ("--{hostile}", "{hostile}", "--generalist {hostile}", "--port {hostile}"),
+    "doctor": ("--{hostile}", "{hostile}"),
 }
 
 
@@ -74,22 +63,18 @@ def test_every_command_has_a_case():
     assert set(CASES) == set(main.list_commands(click.Context(main)))
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments"),
-    [(name, arguments) for name, cases in CASES.items() for arguments in cases],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else value,
-)
-def test_hostile_arguments(name, arguments, tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", CASES)
+def test_hostile_arguments(name, tmp_path, monkeypatch):
     """Names of files, addresses, models, users and devices that are none."""
     monkeypatch.setenv("SPECSTEER_HOME", str(tmp_path / "home"))
     model = tmp_path / f"{MARK}\x1b[2J\x9b.gguf"
     model.write_bytes(b"GGUF" + HOSTILE.encode())
-    world = {"hostile": HOSTILE, "gguf": model}
-    filled = [argument.format_map(world) for argument in arguments]
-    result = CliRunner(charset="utf-8").invoke(main, [name, *filled])
-    assert result.exit_code in (1, 2)
-    assert MARK in result.output
-    assert dangers(result.output) == []
+    for case in CASES[name]:
+        words = [word.format(hostile=HOSTILE, gguf=model) for word in case.split()]
+        result = CliRunner(charset="utf-8").invoke(main, [name, *words])
+        assert result.exit_code in (1, 2), case
+        assert MARK in result.output, case
+        assert dangers(result.output) == [], case
 
 
 @pytest.mark.parametrize("name", ["serve", "doctor"])
@@ -108,29 +93,27 @@ def test_a_hostile_settings_file(name, line, tmp_path, monkeypatch):
     assert dangers(result.output) == []
 
 
-def test_a_line_of_the_log_is_one_line():
-    """Else a path with a new line in it could forge the next one."""
-    record = logging.makeLogRecord(
-        {"msg": "path %s", "args": (f"{HOSTILE}\nERROR forged\t",), "levelname": "INFO"}
-    )
-    said = errors.NamingFormatter("%(levelname)s %(message)s").format(record)
-    assert said.startswith("INFO path HOSTILE\\x1b]52")
-    assert said.endswith("HOSTILE\\nERROR forged\\t")
-    assert dangers(said) == []
-    assert len(said.splitlines()) == 1
-
-
 @pytest.fixture
 def log():
     """A logger with a clock of its own, and what it shows."""
     screen = io.StringIO()
     handler = logging.StreamHandler(screen)
-    handler.setFormatter(NamingFormatter("%(message)s"))
+    handler.setFormatter(NamingFormatter("%(levelname)s %(message)s"))
     logger = logging.Logger("test")
     logger.addHandler(handler)
     logger.now = 0.0
     handler.addFilter(SeldomFilter(lambda: logger.now))
-    return logger, lambda: screen.getvalue().splitlines()
+    return logger, lambda: screen.getvalue().split("\n")[:-1]
+
+
+def test_a_line_of_the_log_is_one_line(log):
+    """Else a path with a new line in it could forge the next one."""
+    logger, shown = log
+    logger.warning("path %s", f"{HOSTILE}\nERROR forged\t")
+    (said,) = shown()
+    assert said.startswith("WARNING path HOSTILE\\x1b]52")
+    assert said.endswith("HOSTILE\\nERROR forged\\t")
+    assert dangers(said) == []
 
 
 def test_what_repeats_is_counted_until_the_period_is_over(log):
@@ -138,7 +121,7 @@ def test_what_repeats_is_counted_until_the_period_is_over(log):
     for logger.now in (0.0, PERIOD_SECONDS - 1, PERIOD_SECONDS, PERIOD_SECONDS):
         for _ in range(LINES + 2):
             logger.warning("a bad request")
-    lines, bad = shown(), "a bad request"
+    lines, bad = shown(), "WARNING a bad request"
     assert len(lines) == 2 * LINES
     assert lines[: LINES - 1] == [bad] * (LINES - 1)
     assert lines[LINES - 1] == f"{bad} (what follows of these is counted, not shown)"

@@ -15,19 +15,19 @@ from decoding_core.settings import MethodSettings
 from edge_app.decoding.session import Patience, VerifierSession
 from edge_app.transport.client import CloudVerifier
 from tests.cloud_api.cloud_fakes import (
-    GENERALIST,
     TOKEN,
-    FakeText,
     block_after,
     client_of,
-    logits_after,
+    greedy,
     open_session,
     running,
     send_block,
+    text_of,
     with_text,
 )
 from tests.cloud_api.fake_vllm import NAMES_ID, write_tokenizer
-from tests.waiting import wait_until
+from tests.fakes import opened_session
+from tests.waiting import PATIENCE, wait_until
 
 PROMPT = (1, 2, 3)
 DRAFTS = ((4, 5, 6, 7), (8, 9, 10, 11), (12, 13, 14, 15), (16, 17, 18, 19))
@@ -61,10 +61,7 @@ def test_other_programs_are_served_by_the_stock_server_too(vllm, tmp_path):
     refused, written = said
     assert refused.status_code == 400
     assert "--base" in refused.json()["error"]["message"]
-    ids = FakeText().tokenize("Hello")
-    for _ in range(3):
-        ids.append(int(logits_after(GENERALIST, ids).argmax()))
-    text = b"".join(map(FakeText().piece, ids[-3:])).decode()
+    text = text_of(greedy("Hello", 3))
     assert written.json()["choices"][0]["text"] == text
 
 
@@ -73,7 +70,7 @@ def request_of():
     return OpenSession(PROMPT, (), NAMES_ID, settings.terms())
 
 
-def text_of(gateway, patience, before_block=lambda _: None):
+def settled(gateway, patience, before_block=lambda _: None):
     """The settled tokens of a text whose drafts are given, what the device was told,
     and how often its session was opened."""
     notices, sent = [], []
@@ -102,7 +99,7 @@ def text_of(gateway, patience, before_block=lambda _: None):
 def test_a_text_goes_on_when_the_stock_server_is_killed_and_comes_back(gateway, vllm):
     """The device waits while it is away, in the session that it has, and the text is
     the one of a quiet day."""
-    quiet, _, _ = text_of(gateway, Patience())
+    quiet, _, _ = settled(gateway, Patience())
     model = gateway.engine.models.generalist
 
     def come_back():
@@ -115,11 +112,7 @@ def test_a_text_goes_on_when_the_stock_server_is_killed_and_comes_back(gateway, 
             vllm.stop()
             threading.Thread(target=come_back).start()
 
-    text, notices, opened = text_of(gateway, Patience(busy=120.0), lose)
-
-    assert text == quiet
-    assert notices == []
-    assert opened == 1
+    assert settled(gateway, Patience(busy=PATIENCE), lose) == (quiet, [], 1)
 
 
 def test_no_session_is_opened_while_the_stock_server_is_away_or_another(gateway, vllm):
@@ -130,22 +123,13 @@ def test_no_session_is_opened_while_the_stock_server_is_away_or_another(gateway,
         vllm.stop()
         assert send_block(client, session_id, block, request_of()).kind is Kind.BUSY
         verifier = CloudVerifier(gateway.url, TOKEN, lambda _: None)
-        session = VerifierSession(
-            verifier,
-            request_of(),
-            lambda _: None,
-            may_go_offline=False,
-            patience=Patience(busy=0.0),
-        )
         away = "the generalist's server (does not answer|broke the connection off)"
         with pytest.raises(CloudBusyError, match=away):
-            session.open()
-        session.close()
+            opened_session(verifier, request_of(), patience=Patience(busy=0.0))
         vllm.salt = 77
         vllm.start()
         gateway.engine.models.generalist._trouble_until = 0.0
         assert send_block(client, session_id, block, request_of()).kind is Kind.ERROR
-        verifier = CloudVerifier(gateway.url, TOKEN, lambda _: None)
         with pytest.raises(CloudUnreachableError, match="runs another model than when"):
             verifier.open(request_of())
         verifier.close()
@@ -154,24 +138,17 @@ def test_no_session_is_opened_while_the_stock_server_is_away_or_another(gateway,
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--generalist-url", "nowhere"], "no address of a server"),
-        (["--generalist-url", "http://h", "--generalist", "x"], "exclude each other"),
-        (
-            ["--generalist-url", "http://h", "--base-url", "http://i", "--no-base"],
-            "--no",
-        ),
-        (["--base-url", "http://h"], "go with --generalist-url"),
-        (["--base", "x", "--no-base"], "--base and --no-base exclude each other"),
-        (["--generalist-model", "m"], "go with --generalist-url"),
-        (["--generalist-url", "http://h", "--base-model", "m"], "goes with --base-url"),
-        (["--generalist-url", "http://127.0.0.1:1"], "--generalist-tokenizer"),
-        (
-            ["--generalist-url", "http://127.0.0.1:1", "--generalist-tokenizer", "no"],
-            "there is no model file at no",
-        ),
+        ("--generalist-url nowhere", "no address of a server"),
+        ("--generalist-url http://h --generalist x", "exclude each other"),
+        ("--generalist-url http://h --kv-tokens 2048", "has its own budget"),
+        ("--generalist-url http://h --base-url http://i --no-base", "--base and --no"),
+        ("--base x --no-base", "--base and --no-base exclude each other"),
+        ("--generalist-model m", "go with --generalist-url"),
+        ("--generalist-url http://h --base-model m", "goes with --base-url"),
+        ("--generalist-url http://127.0.0.1:1", "--generalist-tokenizer"),
     ],
 )
 def test_a_command_line_that_cannot_be(arguments, sentence):
-    done = CliRunner().invoke(main, ["serve", "--port", "0", *arguments])
+    done = CliRunner().invoke(main, ["serve", "--port", "0", *arguments.split()])
     assert done.exit_code != 0
     assert sentence in " ".join(done.output.split())

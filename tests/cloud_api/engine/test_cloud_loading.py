@@ -1,6 +1,7 @@
 """Loading a pair, without an engine: which context it gets, and when it is refused."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import ClassVar
 
 import pytest
@@ -12,37 +13,29 @@ from models.running import loading
 from models.running import machine as threads
 
 
-class FakeVocabulary:
-    def __init__(self, names):
-        self._names = names
-
-    def names(self):
-        return list(self._names)
-
-
 class FakeWeights:
+    """The weights of a file, and their slots once they are opened."""
+
     trained: ClassVar = {}
-    vocabularies: ClassVar = {}
+    opened: ClassVar = []
+    """Calls when slots are opened."""
+    last = b"shared"
+    vocabulary_size = 2
 
     def __init__(self, path, _, progress):
         progress(0.5)
-        self.path = path
-        self.name = path.name
+        self.path, self.name = path, path.name
         self.context_length = self.trained[self.name]
-        names = self.vocabularies.get(self.name, (b"the", b"shared"))
-        self.vocabulary = FakeVocabulary(names)
+        names = [b"the", self.last if self.name == "small" else b"shared"]
+        self.vocabulary = SimpleNamespace(names=lambda: names)
         self.vocabulary_id = str(names)
 
     def open(self, slots, context_length, *, owns_model):
         assert owns_model, "nobody else closes the weights"
-        return FakeSlots(self, slots, context_length)
-
-
-class FakeSlots:
-    def __init__(self, model, slots, context_length):
-        self.name, self.vocabulary_id = model.name, model.vocabulary_id
-        self.vocabulary_size = 2
         self.slots, self.context_length = slots, context_length
+        for call in self.opened:
+            call(self.name)
+        return self
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +43,8 @@ def weights(monkeypatch):
     monkeypatch.setattr(loading, "load_model", FakeWeights)
     monkeypatch.setattr(threads, "fit_threads", lambda *_: 1)
     monkeypatch.setattr(FakeWeights, "trained", {"large": 4096, "small": 1024})
-    monkeypatch.setattr(FakeWeights, "vocabularies", {})
+    monkeypatch.setattr(FakeWeights, "opened", [])
+    monkeypatch.setattr(FakeWeights, "last", b"shared")
     return FakeWeights
 
 
@@ -75,31 +69,22 @@ def test_a_pair_holds_what_its_smaller_model_was_trained_for(
     assert models.context_length == length
     assert [model.context_length for model in models.each()] == [length] * 2
     assert models.slots == 3
+    alone = load_models(ModelOptions(PAIR[0], None))
+    assert alone.base is None
+    assert alone.context_length == min(trained[0], 8192)
 
 
-def test_what_is_being_loaded_is_told(weights, monkeypatch):
+def test_what_is_being_loaded_is_told(weights):
     """While it is, by its role and its share."""
     told, progress = [], LoadProgress()
-
-    def open_(self, slots, length, *, owns_model):
-        told.append((self.name, progress.role, progress.share))
-        return FakeSlots(self, slots, length)
-
-    monkeypatch.setattr(weights, "open", open_)
+    weights.opened.append(lambda n: told.append((n, progress.role, progress.share)))
     load_models(ModelOptions(*PAIR), progress)
     assert told == [("large", "base", 0.5), ("small", "base", 0.5)]
     assert progress.role == ""
 
 
-def test_without_a_base_the_generalist_decides():
-    models = load_models(ModelOptions(Path("large"), None))
-
-    assert models.base is None
-    assert models.context_length == 4096
-
-
 def test_a_pair_of_two_vocabularies_is_refused_by_what_differs(weights):
-    weights.vocabularies = {"small": (b"the", b"other")}
+    weights.last = b"other"
     sentence = "large and small have .* token 1 is 'shared' in the first and 'other'"
     with pytest.raises(VocabularyMismatchError, match=sentence):
         load_models(ModelOptions(*PAIR))

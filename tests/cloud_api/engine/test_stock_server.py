@@ -33,12 +33,7 @@ from decoding_core.verifier import role_of, verify
 from models.files import locate
 from models.running.interface import token_list_id
 from models.running.loading import load_model
-from tests.cloud_api.cloud_fakes import (
-    BASE,
-    GENERALIST,
-    VOCABULARY,
-    logits_after,
-)
+from tests.cloud_api.cloud_fakes import BASE, GENERALIST, VOCABULARY, logits_after
 from tests.cloud_api.fake_vllm import NAMES, write_tokenizer
 from tests.waiting import PATIENCE, let_pass
 
@@ -78,15 +73,10 @@ def block_of(drafted):
 
 
 CASES = [
-    {},
-    {"method": "lossless"},
-    {"method": "generalist"},
-    {"method": "costeer"},
-    {"base": "edge"},
-    {"temperature": 1.0},
+    *({}, {"base": "edge"}, {"candidates": 40}, {"temperature": 1.0}),
+    *({"method": name} for name in ("lossless", "generalist", "costeer")),
     {"temperature": 1.0, "method": "lossless", "strength": 0.5},
     {"bonus_from": "steered"},
-    {"candidates": 40},
 ]
 
 
@@ -136,8 +126,8 @@ def test_one_call_reads_a_block_and_one_more_what_it_lacks(vllm):
     (asked,) = vllm.asked
     assert [len(prompt) for prompt in asked["prompt"]] == [8, 9, 10]
     assert (asked["max_tokens"], asked["logprobs"]) == (1, 14)
-    assert rows.at([0], [unlikely])[0] == pytest.approx(row[unlikely], abs=1e-6)
-    assert rows.at([0], [unlikely])[0] == pytest.approx(row[unlikely], abs=1e-6)
+    for _ in range(2):
+        assert rows.at([0], [unlikely])[0] == pytest.approx(row[unlikely], abs=1e-6)
     (_, again) = vllm.asked
     assert (again["allowed_token_ids"], again["prompt"]) == ([unlikely], [[*PROMPT]])
     assert all("logprob_token_ids" not in body for body in vllm.asked)
@@ -154,11 +144,8 @@ def test_what_is_only_read_ahead_asks_for_no_rows(vllm):
     engine.evaluate_rows([Reading(1, (8,), 1, None)])
 
     assert "logprobs" not in vllm.asked[0]
-    assert [body["prompt"] for body in vllm.asked] == [
-        [[*PROMPT]],
-        [[*PROMPT, 7]],
-        [[*PROMPT[:4], 8]],
-    ]
+    texts = [*PROMPT], [*PROMPT, 7], [*PROMPT[:4], 8]
+    assert [body["prompt"] for body in vllm.asked] == [[text] for text in texts]
     assert vllm.asked[2]["logprobs"] == engine.candidates == 20
     with pytest.raises(ContextFullError):
         engine.evaluate_rows([Reading(1, [5] * 124, 1, 10)])
@@ -255,7 +242,7 @@ FAULTS = {
     "elsewhere": (saying(b"", 302), "sends its visitors elsewhere"),
     "proxy": (saying(b"<html>", 502), "is not ready .status 502."),
     "endless": (endless, "more than its answer can hold"),
-    "slow": (dripping, "takes more than 0.5 seconds"),
+    "slow": (dripping, "takes more than 0.2 seconds"),
     "no length": (saying({"data": [{"id": "one"}]}), "only vLLM's servers"),
     "refusal": (
         only(COMPLETIONS, saying({"error": {"message": "no\x1b[2J"}}, 400)),
@@ -264,13 +251,6 @@ FAULTS = {
 }
 NO_ROW = {"index": 0, "logprobs": {"top_logprobs": [{" the": -1}]}}
 CHOICES = [], 7, [7], {"index": 0}, [{"index": "0"}], [{"index": []}], [NO_ROW]
-FAULTS |= {
-    f"choices {one}": (
-        only(COMPLETIONS, saying({"model": "small-talk", "choices": one})),
-        "answers as no vLLM does",
-    )
-    for one in CHOICES
-}
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -278,17 +258,23 @@ def test_every_fault_has_its_sentence(vllm, name):
     """Within a bound of time and size, without what the server wrote for a terminal."""
     vllm.fault, sentence = FAULTS[name]
     with pytest.raises(DecodingError, match=sentence) as caught:
-        engine_of(vllm, seconds=0.5 if name == "slow" else PATIENCE)
+        engine_of(vllm, seconds=0.2 if name == "slow" else PATIENCE)
     assert "\x1b" not in str(caught.value)
 
 
-def tops(first, rest="-3.0", count=6):
+def test_choices_of_no_vllm_are_told(vllm):
+    for one in CHOICES:
+        answer = {"model": "small-talk", "choices": one}
+        vllm.fault = only(COMPLETIONS, saying(answer))
+        with pytest.raises(StockServerError, match="answers as no vLLM does"):
+            engine_of(vllm)
+
+
+def tops(first, rest="-3.0"):
     """The likeliest tokens of an answer, as JSON."""
-    return (
-        "{"
-        + ", ".join(f'"token_id:{i}": {rest if i else first}' for i in range(count))
-        + "}"
-    )
+    values = enumerate((first, *[rest] * 5))
+    pairs = [f'"token_id:{number}": {value}' for number, value in values]
+    return f"{{{', '.join(pairs)}}}"
 
 
 NUMBERS = {
@@ -313,15 +299,9 @@ NUMBERS = {
 def test_whatever_numbers_come_are_rows_or_a_sentence(vllm, kind):
     """Never an error of a library, nor an infinite number."""
     engine = engine_of(vllm)
-
-    def fault(handler, path):
-        words = '{"model": "small-talk", "system_fingerprint": "vllm-0.32.0-754ad8b0", '
-        words += '"choices": [{"index": 0, "logprobs": {"top_logprobs": [%s]}}]}'
-        return path == COMPLETIONS and (
-            handler.say((words % NUMBERS[kind]).encode()) or True
-        )
-
-    vllm.fault = fault
+    words = '{"model": "small-talk", "system_fingerprint": "vllm-0.32.0-754ad8b0", '
+    words += '"choices": [{"index": 0, "logprobs": {"top_logprobs": [%s]}}]}'
+    vllm.fault = only(COMPLETIONS, saying((words % NUMBERS[kind]).encode()))
     try:
         (rows,) = engine.evaluate_rows([Reading(0, PROMPT, 1, 2)])
         ids = rows.likeliest_ids(0, 2, 0.0)
@@ -358,27 +338,22 @@ def test_a_greeting_of_tls_that_drips_is_over_in_time(monkeypatch):
         thread.join()
 
 
-def test_a_server_with_several_models(vllm):
+def test_a_server_that_serves_something_else_than_is_wanted(vllm):
+    """Of several models one is chosen. `processed_logprobs` gives the only token that
+    is allowed a share of 1."""
     vllm.names = ("one", "two")
     client = client_of(vllm)
-    with pytest.raises(StockServerError, match="serves one, two; choose one with"):
-        StockEngine(client, "", NAMES, 1)
-    with pytest.raises(StockServerError, match="no model 'three' but one, two"):
-        StockEngine(client, "three", NAMES, 1)
+    for model, names, sentence in (
+        ("", NAMES, "serves one, two; choose one with"),
+        ("three", NAMES, "no model 'three' but one, two"),
+        ("two", (*NAMES, b"more"), "fewer tokens than the vocabulary"),
+    ):
+        with pytest.raises(StockServerError, match=sentence):
+            StockEngine(client, model, names, 1)
     assert StockEngine(client, "two", NAMES, 1).name == "two"
-
-
-def test_a_server_with_fewer_tokens_than_were_given(vllm):
-    names = (*NAMES, b"more")
-    with pytest.raises(StockServerError, match="fewer tokens than the vocabulary"):
-        StockEngine(client_of(vllm), "", names, 1)
-
-
-def test_a_server_that_changes_its_log_probabilities(vllm):
-    """`processed_logprobs` gives the only token that is allowed a share of 1."""
     vllm.processed = True
     with pytest.raises(StockServerError, match="--logprobs-mode raw_logprobs"):
-        engine_of(vllm)
+        StockEngine(client, "two", NAMES, 1)
 
 
 def test_another_model_behind_the_address(vllm, caplog):
@@ -402,54 +377,39 @@ def test_another_model_behind_the_address(vllm, caplog):
     vllm.salt = GENERALIST
     engine.evaluate_rows(reading)
     assert engine.trouble is None
-    assert [record.message.split(" (")[0] for record in caplog.records] == [
-        "the generalist's server does not answer",
-        "the generalist's server runs another model than when this one was started; "
-        "start this one again",
-        "the generalist's server is back",
-    ]
+    sentences = "does not answer", "runs another model than when", "is back"
+    for record, sentence in zip(caplog.records, sentences, strict=True):
+        assert f"the generalist's server {sentence}" in record.message
 
 
-REFUSED = [
-    ({"candidate_rule": "contrast"}, False, "candidate_rule"),
-    ({"temperature": 1.5}, False, "above temperature 1"),
-    ({"temperature": 0.7}, True, "gives single tokens"),
-    ({"candidates": 200}, True, "at most 128 tokens"),
-]
+def test_terms_that_a_few_log_probabilities_do_not_suffice_for():
+    """Methods of the device work at every temperature: a constant in a row plays no
+    part in them."""
+    for change, by_id, sentence in (
+        ({"candidate_rule": "contrast"}, False, "candidate_rule"),
+        ({"temperature": 1.5}, False, "above temperature 1"),
+        ({"temperature": 0.7}, True, "gives single tokens"),
+        ({"candidates": 200}, True, "at most 128 tokens"),
+    ):
+        role = role_of(MethodSettings(**change).terms())
+        with pytest.raises(InvalidSettingsError, match=sentence):
+            check_role(role, base_by_id=by_id)
+    for temperature in (0.0, 0.7, 1.0, 1.5):
+        for name in ("lossless", "speculative", "generalist", "costeer", "coupled"):
+            role = role_of(Terms(name, temperature=temperature, rule="stochastic"))
+            check_role(role, base_by_id=True)
+        steering = role_of(Terms("steering", temperature=min(temperature, 1.0)))
+        check_role(steering, base_by_id=False)
 
 
-@pytest.mark.parametrize(("change", "by_id", "sentence"), REFUSED)
-def test_terms_that_a_few_log_probabilities_do_not_suffice_for(change, by_id, sentence):
-    role = role_of(MethodSettings(**change).terms())
-    with pytest.raises(InvalidSettingsError, match=sentence):
-        check_role(role, base_by_id=by_id)
-
-
-@pytest.mark.parametrize("temperature", [0.0, 0.7, 1.0, 1.5])
-def test_methods_of_the_device_work_at_every_temperature(temperature):
-    """A constant in a row plays no part in them."""
-    for name in ("lossless", "speculative", "generalist", "costeer", "coupled"):
-        role = role_of(Terms(name, temperature=temperature, rule="stochastic"))
-        check_role(role, base_by_id=True)
-    steering = role_of(Terms("steering", temperature=min(temperature, 1.0)))
-    check_role(steering, base_by_id=False)
-
-
-@pytest.mark.parametrize(
-    ("url", "sentence"),
-    [
-        ("localhost:8000", "no address"),
-        ("ftp://host/", "no address"),
-        ("http://host:port", "no address"),
-        ("http://host/?key=x", "no address"),
-        ("http://me:secret@host/", "SPECSTEER_GENERALIST_KEY"),
-    ],
-)
-def test_addresses_that_are_none(url, sentence):
-    """The one that clients of OpenAI are given is one."""
+def test_addresses_that_are_none():
+    """The one that clients of OpenAI are given is one; no error tells a password."""
     assert checked_url("https://host:8000/v1/") == "https://host:8000"
-    with pytest.raises(InvalidSettingsError, match=sentence) as caught:
-        checked_url(url)
+    for url in ("host:8000", "ftp://host/", "http://host:port", "http://host/?key=x"):
+        with pytest.raises(InvalidSettingsError, match="no address"):
+            checked_url(url)
+    with pytest.raises(InvalidSettingsError, match="SPECSTEER_GENERALIST_K") as caught:
+        checked_url("http://me:secret@host/")
     assert "secret" not in str(caught.value)
 
 

@@ -106,7 +106,10 @@ def test_a_device_that_hangs_up_finds_the_answer_when_it_comes_back():
 def test_a_frame_that_is_no_block_ends_the_stream(server, client, frame):
     frames = frames_of(open_request())
     assert frames.up_size == 116
-    with stream(server, open_session(client)) as socket:
+    url = f"{server.url}/v1/sessions/{open_session(client)}/stream"
+    with connect(url.replace("http", "ws"), additional_headers=HEADERS) as socket:
+        # Whatever the device offers, else sizes would tell of contents.
+        assert socket.protocol.extensions == []
         socket.send(frame)
         answer, code = last_words(frames, socket)
 
@@ -145,10 +148,9 @@ def test_a_stream_that_cannot_be_is_denied_with_a_problem(
 def test_a_fault_in_a_stream_is_logged_once_and_ends_it(
     server, client, monkeypatch, caplog
 ):
-    request = open_request()
-    with stream(server, open_session(client, request)) as socket:
+    with stream(server, open_session(client)) as socket:
         monkeypatch.setattr(server.service, "verify", broken)
-        socket.send(frames_of(request).encode_block(block_after((), (1,))))
+        socket.send(frames_of(open_request()).encode_block(block_after((), (1,))))
         with pytest.raises(ConnectionClosed):
             socket.recv()
 
@@ -170,20 +172,15 @@ def code_of_end(socket):
     return closed.value.rcvd.code
 
 
-NOTHING_HELD = Signal(Kind.RESYNC, 0, 0, 0), 4404
-
-
 def test_a_stream_ends_when_its_session_makes_room_for_another():
-    request = open_request()
-    frames = frames_of(request)
     with (
         running(known_sessions=1) as server,
         client_of(server) as client,
-        stream(server, open_session(client, request)) as socket,
+        stream(server, open_session(client)) as socket,
     ):
-        open_session(client, request)
-
-        assert last_words(frames, socket) == NOTHING_HELD
+        open_session(client)
+        answer, code = last_words(frames_of(open_request()), socket)
+        assert (answer, code) == (Signal(Kind.RESYNC, 0, 0, 0), 4404)
 
 
 def test_a_block_on_its_way_is_answered_before_the_stream_ends():
@@ -204,20 +201,18 @@ def test_a_block_on_its_way_is_answered_before_the_stream_ends():
 
 def test_a_device_that_hangs_up_with_1000_ends_its_session(server, client):
     """No DELETE is needed; with any other code, or none, it stays for a retry."""
-    request = open_request()
-    ways = {
-        "done": lambda socket: socket.close(1000),
-        "away": lambda socket: socket.close(GOING_AWAY),
-        "broken": lambda socket: socket.socket.shutdown(SHUT_RDWR),
-    }
-    sessions = {way: open_session(client, request) for way in ways}
-    for way, hang_up in ways.items():
-        with stream(server, sessions[way]) as socket:
-            hang_up(socket)
+    done, away, broken = (open_session(client) for _ in range(3))
+    with stream(server, done) as socket:
+        socket.close(1000)
+    with stream(server, away) as socket:
+        socket.close(GOING_AWAY)
+    with stream(server, broken) as socket:
+        socket.socket.shutdown(SHUT_RDWR)
     wait_until(lambda: not server.app.state.streams)
 
-    lost = [way for way, one in sessions.items() if is_lost(client, one)]
-    assert lost == ["done"]
+    assert [is_lost(client, one) for one in (done, away, broken)] == [
+        *(True, False, False)
+    ]
 
 
 def test_a_text_that_is_done_leaves_its_slot_with_blocks_out():
@@ -245,13 +240,6 @@ def test_a_text_that_waits_gets_the_slot_of_one_that_is_silent():
         for session_id in [open_session(client), open_session(client)]:
             answer = send_block(client, session_id, block_after((), (1,)))
             assert isinstance(answer, Verdict)
-
-
-def test_nothing_is_compressed_even_when_the_device_offers_it(server, client):
-    url = server.url.replace("http", "ws")
-    url += f"/v1/sessions/{open_session(client)}/stream"
-    with connect(url, additional_headers=HEADERS) as socket:
-        assert socket.protocol.extensions == []
 
 
 def test_a_stop_finishes_the_round_and_says_goodbye():

@@ -74,10 +74,8 @@ def test_a_device_is_let_in(people):
     del answer["token"]
     assert answer == {"user": "ana", "name": "phone", "scopes": sorted(scopes)}
     phone = people.device("phone")
-    assert (phone.origin, phone.expires, phone.scopes) == (
-        *("paired", NOW + 1000),
-        set(scopes),
-    )
+    assert (phone.origin, phone.expires) == ("paired", NOW + 1000)
+    assert phone.scopes == set(scopes)
     assert pairing.state_of(people, code.number) == "used"
 
 
@@ -137,12 +135,12 @@ def test_without_tls_there_is_nothing_to_be_bound_to(people):
     assert device.finish(people)["name"] == "phone"
 
 
-@pytest.mark.parametrize("message", [b"", b"A", b"A" + bytes(32), b"B" * 33, b"A" * 99])
-def test_bytes_that_are_no_message_cost_a_try(people, message):
-    code, _ = pairing.offer(people, "phone")
-    said = refused(pairing.begin, people, code.number, message, KEY)
-    assert said == "this is no message of SPAKE2"
-    assert Device(code).begin(people)["tries_left"] == 3
+def test_bytes_that_are_no_message_cost_a_try(people):
+    for message in (b"", b"A", b"A" + bytes(32), b"B" * 33, b"A" * 99):
+        code, _ = pairing.offer(people, "phone")
+        said = refused(pairing.begin, people, code.number, message, KEY)
+        assert said == "this is no message of SPAKE2"
+        assert Device(code).begin(people)["tries_left"] == 3
 
 
 def test_an_unknown_code_is_a_sentence(people):
@@ -198,27 +196,21 @@ def test_codes_and_links_are_read_as_they_are_shown():
     assert read_invitation("12-K0QF-3XP1") == Invitation(code, "")
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        "",
-        "12",
-        "12-K0QF",
-        "K0QF-3XP1",
-        "12-K0QF-3XPU",
-        "https://example.org",
-        "specsteer://pair",
-        "specsteer://other?v=1",
-        "specsteer://pair?v=1&server=http%3A%2F%2Fh&code=1-AAAA-AAAA",
-        "specsteer://pair?v=1&server=https%3A%2F%2Fh&code=1-AAAA-AAAA&key=ab",
-        "specsteer://pair?v=2&server=https%3A%2F%2Fh&code=1-AAAA-AAAA",
-        "specsteer://pair?v=1&server=https%3A%2F%2Fh",
-        "specsteer://[",
-    ],
-)
-def test_what_is_neither_is_a_sentence(given):
-    with pytest.raises(InvalidSettingsError):
-        read_invitation(given)
+NO_INVITATION = [
+    *("", "12", "12-K0QF", "K0QF-3XP1", "12-K0QF-3XPU"),
+    *("https://example.org", "specsteer://[", "specsteer://pair"),
+    "specsteer://other?v=1&server=https%3A%2F%2Fh&code=1-AAAA-AAAA",
+    "specsteer://pair?v=1&server=http%3A%2F%2Fh&code=1-AAAA-AAAA",
+    "specsteer://pair?v=1&server=https%3A%2F%2Fh&code=1-AAAA-AAAA&key=ab",
+    "specsteer://pair?v=2&server=https%3A%2F%2Fh&code=1-AAAA-AAAA",
+    "specsteer://pair?v=1&server=https%3A%2F%2Fh",
+]
+
+
+def test_what_is_neither_is_a_sentence():
+    for given in NO_INVITATION:
+        with pytest.raises(InvalidSettingsError):
+            read_invitation(given)
 
 
 USE = """

@@ -1,20 +1,12 @@
 """Which sessions are remembered, and which make room."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cloud_api.auth import OWNER, Caller
 from cloud_api.errors import QuotaError
-from cloud_api.service import (
-    GRACE_SECONDS,
-    Openings,
-    Session,
-    Sessions,
-    round_of,
-)
+from cloud_api.service import GRACE_SECONDS, Openings, Session, Sessions, round_of
 from cloud_api.settings import UserLimits
 from decoding_core.errors import CloudBusyError, SessionLostError
 from decoding_core.verifier import role_of
@@ -43,43 +35,31 @@ ANA, BEN = caller("ana"), caller("ben")
 
 
 def test_idle_sessions_are_forgotten_and_busy_ones_are_not():
-    sessions = Sessions(limit=9, idle_seconds=10)
-    sessions.add("idle", FakeSession(used=0))
+    """By their time, or for another; the longest unused first."""
+    sessions = Sessions(limit=3, idle_seconds=10)
     sessions.add("busy", FakeSession(used=0, idle=False))
+    for name, used in (("idle", 1), ("older", 0)):
+        sessions.add(name, FakeSession(used))
 
+    assert sessions.add("new", FakeSession(2, idle=False)) == ["older"]
     with pytest.raises(SessionLostError):
-        sessions.find("idle", 11, OWNER)
-    assert sessions.expire(now=11) == ["idle"]
-    assert sessions.find("busy", 11, OWNER).used == 11
-    assert len(sessions) == 1
-
-
-def test_the_longest_idle_session_makes_room():
-    sessions = Sessions(limit=2, idle_seconds=10)
-    sessions.add("old", FakeSession(used=1))
-    sessions.add("older but busy", FakeSession(used=0, idle=False))
-
-    assert sessions.add("new", FakeSession(used=2, idle=False)) == ["old"]
+        sessions.find("idle", 12, OWNER)
+    assert sessions.expire(now=12) == ["idle"]
+    assert sessions.find("busy", 12, OWNER).used == 12
+    sessions.add("last", FakeSession(12, idle=False))
     with pytest.raises(CloudBusyError):
-        sessions.add("one too many", FakeSession(used=3))
+        sessions.add("one too many", FakeSession(13))
 
 
 def test_a_user_who_opens_many_texts_loses_their_own():
-    sessions = Sessions(9, 10, UserLimits(sessions=2))
+    """Where the server is full, whoever has the most does."""
+    sessions = Sessions(4, 10, UserLimits(sessions=3))
     sessions.add("ben", FakeSession(0, owner=BEN))
-    gone = [sessions.add(f"a{n}", FakeSession(n, owner=ANA)) for n in range(4)]
+    gone = [sessions.add(f"a{n}", FakeSession(n, owner=ANA)) for n in range(5)]
 
-    assert gone == [[], [], ["a0"], ["a1"]]
-    assert sessions.find("ben", 1, BEN)
-
-
-def test_where_the_server_is_full_whoever_has_the_most_makes_room():
-    sessions = Sessions(3, 10)
-    sessions.add("ben", FakeSession(0, owner=BEN))
-    for n in (1, 2):
-        sessions.add(f"a{n}", FakeSession(n, owner=ANA))
-
-    assert sessions.add("new", FakeSession(3, owner=caller("eva"))) == ["a1"]
+    assert gone == [[], [], [], ["a0"], ["a1"]]
+    assert sessions.add("new", FakeSession(5, owner=caller("eva"))) == ["a2"]
+    assert sessions.find("ben", 6, BEN)
 
 
 def test_prompts_that_wait_are_bounded_in_tokens():
@@ -87,12 +67,13 @@ def test_prompts_that_wait_are_bounded_in_tokens():
     sessions = Sessions(9, 10, UserLimits(prompt_tokens=100))
     sessions.add("written", FakeSession(0, owner=ANA))
     sessions.add("ben", FakeSession(0, owner=BEN, unread=90))
+    sizes = 40, 40, 40, 400
     gone = [
-        sessions.add(f"a{n}", FakeSession(n, owner=ANA, unread=40)) for n in range(3)
+        sessions.add(f"a{n}", FakeSession(n, owner=ANA, unread=size))
+        for n, size in enumerate(sizes)
     ]
 
-    assert gone == [[], [], ["a0"]]
-    assert sessions.add("long", FakeSession(9, owner=ANA, unread=400)) == ["a1", "a2"]
+    assert gone == [[], [], ["a0"], ["a1", "a2"]]
 
 
 def test_who_is_told_to_come_back_is_let_in_then():
@@ -162,24 +143,24 @@ def test_no_moment_is_booked_for_ever():
 
 
 @pytest.mark.parametrize(
-    ("method", "bonus", "drafted", "read", "rows", "whole"),
+    ("changes", "drafted", "read", "whole"),
     [
-        ("steering", False, (7, 8, 9), (1, 2, 3, 7, 8), 3, 3),
-        ("steering", False, (), (1, 2, 3), 1, 0),
-        ("steering", True, (7, 8, 9), (1, 2, 3, 7, 8, 9), 4, 3),
-        ("lossless", False, (7, 8), (1, 2, 3, 7), 2, 0),
+        ({}, (7, 8, 9), (1, 2, 3, 7, 8), 3),
+        ({}, (), (1, 2, 3), 0),
+        ({"bonus": True}, (7, 8, 9), (1, 2, 3, 7, 8, 9), 3),
+        ({"method": "lossless"}, (7, 8), (1, 2, 3, 7), 0),
     ],
 )
 def test_the_last_drafted_token_is_read_where_a_bonus_may_follow(
-    method, bonus, drafted, read, rows, whole
+    changes, drafted, read, whole
 ):
     """Else G tokens are verified from G rows; where the server decides, it knows of
     refusals."""
-    request = open_request((1,), (2,), method=method)
-    role = replace(role_of(request.terms), draws_bonus=bonus)
-    session = Session(request, role, 100, 0.0, number=6)
+    request = open_request((1,), (2,), **changes)
+    session = Session(request, role_of(request.terms), 100, 0.0, number=6)
     block = block_after((2,), drafted, (3,), epoch=4, round_=5)
     found = round_of("a", session, block, (1, 2, 3, *drafted))
 
-    assert (found.token_ids, found.rows, found.whole) == (read, rows, whole)
+    assert (found.token_ids, found.whole) == (read, whole)
+    assert found.rows == len(read) - 2
     assert (found.session_id, found.key, found.position) == ("a", (6, 4, 5), 2)
