@@ -16,13 +16,23 @@ def run():
 
 
 @pytest.fixture
-def letters(run, tmp_path):
-    """Own texts in the store."""
-    path = tmp_path / "letters.jsonl"
-    texts = [
+def imported(tmp_path):
+    """Imports rows as JSON lines."""
+
+    def add(rows):
+        path = tmp_path / "rows.jsonl"
+        path.write_text("\n".join(map(json.dumps, rows)))
+        assert specsteer("import", "jsonl", path).exit_code == 0
+
+    return add
+
+
+@pytest.fixture
+def letters(imported):
+    """Own texts, which are in the store."""
+    texts = (
         "Hullo Ana, the pier photos came out well. Best, Tess",
         "The train was late again, and the tea was cold.",
-    ]
-    path.write_text("\n".join(json.dumps({"text": text}) for text in texts))
-    run("import", "jsonl", path)
-    return path
+    )
+    imported({"text": text} for text in texts)
+    return texts

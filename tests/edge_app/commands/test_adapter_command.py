@@ -19,17 +19,13 @@ from models.prompts import Request
 from tests.loras import about, random_lora
 
 ALONE = ("write", "-v", "--offline", "--max-tokens", "8", "--seed", "1", "--to", "Ana")
-LETTERS = (
-    "Hullo Ana, the pier photos came out well. Best, Tess",
-    "The train was late again, and the tea was cold.",
-)
 
 
 @pytest.fixture
-def adapter(home):
+def adapter(letters):
     """One that was trained on both letters."""
     settings_path().write_text("threads = 1\n")
-    made = named("mine").keep(about(dict(enumerate(LETTERS, 1))))
+    made = named("mine").keep(about(dict(enumerate(letters, 1))))
     random_lora(size=0.2).write(made.weights)
     return made
 
@@ -40,7 +36,7 @@ def text_of(run, *options):
     return result
 
 
-def test_a_text_is_written_with_an_adapter(run, letters, adapter):
+def test_a_text_is_written_with_an_adapter(run, adapter):
     """With and without history, by name, path or settings; it is told, and 'off' is as
     if there were none."""
     plain, bare = text_of(run), text_of(run, "--no-history")
@@ -59,7 +55,7 @@ def test_a_text_is_written_with_an_adapter(run, letters, adapter):
     assert text_of(run).stdout == plain.stdout
 
 
-def test_what_reads_no_history_has_learnt_no_text(run, letters, adapter):
+def test_what_reads_no_history_has_learnt_no_text(run, adapter):
     """The method of the base alone gives the base's text, adapter or not."""
     words = "--method", "specialist_without_history", "Thank her for the tea"
     plain, worn = run(*ALONE, *words), run(*ALONE, "--lora", "mine", *words)
@@ -67,7 +63,7 @@ def test_what_reads_no_history_has_learnt_no_text(run, letters, adapter):
     assert "with the adapter" not in worn.stderr
 
 
-def test_no_base_and_no_server_is_given_the_adapter(adapter, letters, monkeypatch):
+def test_no_base_and_no_server_is_given_the_adapter(adapter, monkeypatch):
     """The base on the device is opened without it; the server that is started is told
     two models and nothing of it."""
     opened, started = [], []
@@ -94,13 +90,12 @@ def test_no_base_and_no_server_is_given_the_adapter(adapter, letters, monkeypatc
     assert started == [(config.generalist, config.specialist, config.engine)]
 
 
-@pytest.mark.parametrize("command", [ALONE, ("lab", "evaluate", "--sample")])
-def test_an_adapter_that_cannot_be_worn_is_refused(run, letters, adapter, command):
+def test_an_adapter_that_cannot_be_worn_is_refused(run, adapter):
     """In one sentence, before a word is written."""
-    words = ("--lora", "nobody", *(["x"] if command == ALONE else []))
-    result = run(*command, *words)
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert "there is no adapter 'nobody': 'specsteer lab adapter list'" in result.stderr
+    for command in ((*ALONE, "x"), ("lab", "evaluate", "--sample")):
+        result = run(*command, "--lora", "nobody")
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert "there is no adapter 'nobody': 'specsteer lab adapter" in result.stderr
     adapter.weights.write_bytes(adapter.weights.read_bytes()[:5000])
     result = run(*ALONE, "--lora", "mine", "x")
     assert (result.exit_code, len(result.stderr.splitlines())) == (1, 1)
@@ -113,7 +108,7 @@ def test_adapters_are_listed_shown_and_removed(run, letters, adapter):
     def lab(*words):
         return run("lab", "adapter", *words)
 
-    named("half").keep(about({1: LETTERS[0]}, finished=False, scores={}))
+    named("half").keep(about({1: letters[0]}, finished=False, scores={}))
     (named("broken").keep(about({})).folder / "adapter.json").write_text("{")
     lines = lab("list").stdout.splitlines()
     assert lines[0].startswith("broken: cannot be read; 'specsteer lab adapter remove'")
@@ -124,10 +119,10 @@ def test_adapters_are_listed_shown_and_removed(run, letters, adapter):
     shown = lab("show", "mine").stdout
     assert f"2.000 nats a token before, 1.800 after, {change}" in shown
     assert "no longer in your store" not in shown
-    named("few").keep(about({1: LETTERS[0]}, held_out=5))
+    named("few").keep(about({1: letters[0]}, held_out=5))
     assert lab("show", "few").stdout.count("too few texts to tell") == 2
     chance = {"request": Score(2.0, 1.9, -0.1, 0.02)}
-    named("few").keep(about({1: LETTERS[0]}, scores=chance))
+    named("few").keep(about({1: letters[0]}, scores=chance))
     assert "which may be chance" in lab("show", "few").stdout
     named("few").remove()
     body = json.loads(lab("show", "mine", "--json").stdout)
@@ -145,7 +140,7 @@ def test_adapters_are_listed_shown_and_removed(run, letters, adapter):
         assert "there is no adapter 'mine'" in lab(what, "mine").stderr
 
 
-def test_forgetting_a_text_tells_of_adapters_that_may_hold_it(run, letters, adapter):
+def test_forgetting_a_text_tells_of_adapters_that_may_hold_it(run, adapter):
     """Without a terminal it says how to delete one, and names no hash of the text any
     more; the other text's stays."""
     named("other").keep(about({1: "Something else."}, store="sample.db"))
@@ -163,9 +158,7 @@ def test_forgetting_a_text_tells_of_adapters_that_may_hold_it(run, letters, adap
 
 
 @pytest.mark.parametrize("answer", [True, False])
-def test_forgetting_offers_to_delete_an_adapter(
-    run, letters, adapter, monkeypatch, answer
-):
+def test_forgetting_offers_to_delete_an_adapter(run, adapter, monkeypatch, answer):
     asked = []
 
     def confirm(question, **_):
@@ -181,24 +174,19 @@ def test_forgetting_offers_to_delete_an_adapter(
 
 
 WORDS = ("otter", "kettle", "ticket", "gate", "drawer", "bean", "ferry", "lamp", "pier")
-TRAIN = (
-    *("lab", "adapter", "train", "--passes", "2", "--held-out", "2", "--device", "cpu"),
-)
+TRAIN = "lab", "adapter", "train", "--passes", "2", "--held-out", "2", "--device", "cpu"
 
 
 @pytest.fixture
-def own_texts(run, tmp_path):
+def own_texts(imported):
     """Ten texts of one voice."""
     pytest.importorskip("peft")
     rng = Random(0)
     text = "Hullo Ana, {}. Cider first, then the floral mustard. Oak and tide, Tess"
-    rows = (
+    imported(
         {"text": text.format(" ".join(rng.choices(WORDS, k=12))), "title": f"news {n}"}
         for n in range(10)
     )
-    path = tmp_path / "own.jsonl"
-    path.write_text("\n".join(map(json.dumps, rows)))
-    assert run("import", "jsonl", path).exit_code == 0
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ import sys
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import click
 import pytest
@@ -50,39 +51,24 @@ def test_quick_commands_load_no_screen_and_no_model():
     assert json.loads(done.stdout.splitlines()[-1]) == []
 
 
-def test_closed_streams_are_no_traceback():
-    """Nor is anything else opened in their place."""
+def test_streams_that_cannot_be_used_are_no_traceback():
+    """Closed ones, in whose place nothing else is opened; a reader that leaves; a full
+    disk, of which Python adds no sentence of its own at the end."""
     done = specsteer("specsteer status <&- >&- 2>&-")
     assert (done.stdout, done.stderr, done.returncode) == (b"", b"", 0)
+    done = specsteer("specsteer --help | true; exit ${PIPESTATUS[0]}")
+    assert (done.stderr, done.returncode in (0, 1)) == (b"", True)
+    if Path("/dev/full").exists():
+        done = specsteer("specsteer status > /dev/full")
+        assert done.stderr == b"Error: no space left on device\n"
+        assert done.returncode == 1
 
 
-NOT_AGREED = (
-    "Error: Delete all of this for good? There is no terminal to ask in: --yes does "
-    "it.\n"
-)
-
-
-@pytest.mark.parametrize(
-    ("command", "stderr", "status"),
-    [
-        # Python does not add a sentence of its own at the end.
-        ("specsteer status > /dev/full", "Error: no space left on device\n", 1),
-        ("specsteer --help | true; exit ${PIPESTATUS[0]}", "", None),
-        # What was not agreed to is said by the status alone.
-        (
-            "touch $SPECSTEER_HOME/ledger.jsonl; specsteer purge < /dev/null",
-            NOT_AGREED,
-            1,
-        ),
-    ],
-    ids=["full disk", "reader leaves", "not agreed"],
-)
-def test_it_ends_without_a_traceback(command, stderr, status):
-    if "/dev/full" in command and not Path("/dev/full").exists():
-        pytest.skip("no /dev/full here")
-    done = specsteer(command)
-    assert done.stderr.decode() == stderr
-    assert done.returncode in ((0, 1) if status is None else (status,))
+def test_what_was_not_agreed_to_is_said_by_the_status_alone(letters, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["specsteer", "exclude", "1"])
+    with pytest.raises(SystemExit) as ended:
+        installed.main()
+    assert ended.value.code == 1
 
 
 def test_a_terminal_of_another_age():
@@ -114,7 +100,6 @@ BOTH = ("--method", "generalist_with_history", "--no-history", "--server")
         (["write", ""], "the request is empty"),
         (["write", "x", "--method", "magic"], "there is no method 'magic'"),
         (["write", "x", "--specialist", "/no/such.gguf"], "there is no model /no"),
-        (["write", "x", "--generalist", "/no/such.gguf"], "there is no model /no"),
         (["write", "x", "--specialist", "/"], "holds no model"),
         (["write", "x", "--specialist", __file__], "is not a GGUF file"),
         (["write", "x", "--max-tokens", "0"], "at least 1"),
@@ -122,14 +107,11 @@ BOTH = ("--method", "generalist_with_history", "--no-history", "--server")
         (["write", "x", "--temperature", "nan"], "temperature must lie"),
         (["write", "x", "--threshold", "inf"], "threshold must lie"),
         (["write", "x", "--strength", "-1"], "strength must lie"),
-        (["write", "x", "--top-p", "0"], "top-p must lie"),
-        (["write", "x", "--seed", "-1"], "seed must be"),
         (["write", "x", *REJECTION], "needs a temperature above"),
         (["write", "x", *GENERALIST, "--offline"], "does nothing offline"),
         (["write", "x", *BOTH, "http://a.example"], "gives your history to the large"),
         (["write", "x", *BOTH, "http://10.1.2.3"], "only, not at http://10.1.2.3"),
         (["import", "carrier_pigeon", "/"], "There is no importer"),
-        (["import", "mbox", "/no/such"], "There is no file or folder"),
     ],
 )
 def test_a_wrong_value_is_explained(run, arguments, words):
@@ -143,12 +125,6 @@ def test_a_wrong_value_is_explained(run, arguments, words):
     ("arguments", "words"),
     [
         ([], "needs a terminal"),
-        (["wirte", "x"], "No such command"),
-        (["write"], "Missing argument"),
-        (["write", "x", "y"], "unexpected extra argument"),
-        (["write", "-x"], "No such option"),
-        (["write", "x", "--task", "sonnet"], "is not one of"),
-        (["write", "x", "--max-tokens", "many"], "is not a valid integer"),
         (["write", "x", "--offline", "--no-offline"], "exclude each other"),
         (["write", "x", "--server", "http://a", "--generalist", "b"], "--generalist"),
         (["search", "x", "--limit", "0"], "is not in the range"),
@@ -168,15 +144,14 @@ def test_wrong_usage_is_status_2(run, arguments, words):
 
 
 @pytest.mark.parametrize("command", ["status", "sent", "search x", "write x --offline"])
-@pytest.mark.parametrize("place", ["file", "below-a-file", "~no-such-user/x"])
-def test_a_state_folder_that_cannot_be(run, monkeypatch, tmp_path, command, place):
+def test_a_state_folder_that_cannot_be(run, monkeypatch, tmp_path, command):
     """Every command says so, and how to name another."""
-    (tmp_path / "file").touch()
-    places = {"file": tmp_path / "file", "below-a-file": tmp_path / "file" / "x"}
-    monkeypatch.setenv("SPECSTEER_HOME", str(places.get(place, place)))
-    result = run(*command.split())
-    assert "SPECSTEER_HOME can name another" in sentence(result)
-    assert result.exit_code == 1
+    (file := tmp_path / "file").touch()
+    for place in (file, file / "below", "~no-such-user/x"):
+        monkeypatch.setenv("SPECSTEER_HOME", str(place))
+        result = run(*command.split())
+        assert "SPECSTEER_HOME can name another" in sentence(result)
+        assert result.exit_code == 1
 
 
 def test_a_store_that_fails_within(run, home):
@@ -262,20 +237,12 @@ def hello() -> None:
 
 @pytest.fixture
 def adding(monkeypatch):
-    """Has packages add these entry points."""
+    """Has a package add an entry point; returns what looks it up."""
 
-    def add(group=installed.COMMANDS, **values):
-        found = EntryPoints(
-            EntryPoint(name, value, group) for name, value in values.items()
-        )
-        asked = []
-
-        def entry_points(**wanted):
-            asked.append(wanted)
-            return found.select(**wanted)
-
-        monkeypatch.setattr(installed, "entry_points", entry_points)
-        return asked
+    def add(name, value, group=installed.COMMANDS):
+        found = EntryPoints([EntryPoint(name, value, group)])
+        monkeypatch.setattr(installed, "entry_points", Mock(side_effect=found.select))
+        return installed.entry_points
 
     return add
 
@@ -283,7 +250,7 @@ def adding(monkeypatch):
 @pytest.mark.parametrize(("group", "above"), [("COMMANDS", ()), ("LAB", ("lab",))])
 def test_an_added_command_is_found(run, adding, group, above):
     """By its name, and in the help; one of the lab is unknown above it."""
-    adding(getattr(installed, group), hello=f"{__name__}:hello")
+    adding("hello", f"{__name__}:hello", getattr(installed, group))
     assert run(*above, "hello").stdout == "hello\n"
     assert "Say hello." in run(*above, "--help").stdout
     assert run("hello").exit_code == (2 if above else 0)
@@ -293,7 +260,6 @@ def test_an_added_command_is_found(run, adding, group, above):
     ("value", "reason"),
     [
         ("no_such_module:x", "ModuleNotFoundError: No module named 'no_such_module'"),
-        (f"{__name__}:gone", "AttributeError"),
         ("json:dumps", "json:dumps is no command"),
         ("raises_on_import:x", "ZeroDivisionError"),
     ],
@@ -304,7 +270,7 @@ def test_a_broken_command_is_a_sentence(
     """With whatever options it is called; the help goes on working."""
     (tmp_path / "raises_on_import.py").write_text("1 / 0")
     monkeypatch.syspath_prepend(tmp_path)
-    adding(broken=value)
+    adding("broken", value)
     result = run("broken", "deeper", "--with", "options", "--help")
     assert result.exit_code == 1
     assert "the command 'broken'" in result.stderr
@@ -316,6 +282,6 @@ def test_a_broken_command_is_a_sentence(
 
 def test_our_own_commands_ask_for_no_others(run, adding):
     """Nor can another package stand in for one."""
-    asked = adding(status=f"{__name__}:hello")
+    looked_up = adding("status", f"{__name__}:hello")
     assert "hello" not in run("status").stdout
-    assert asked == []
+    assert not looked_up.called

@@ -28,14 +28,13 @@ def files(tmp_path, monkeypatch):
 
 
 def test_use_writes_the_pair_and_leaves_the_rest_alone(run, files):
-    settings_path().write_text(
-        "# mine\nthreads = 2 # two\n\n[method]\nseed = 1 # why\n"
-    )
+    before, after = "# mine\nthreads = 2 # two\n", "\n[method]\nseed = 1 # why\n"
+    settings_path().write_text(before + after)
     done = run("models", "use", *files[:2])
     assert done.exit_code == 0, done.output
     text = settings_path().read_text()
-    assert text.startswith("# mine\nthreads = 2 # two\nspecialist = ")
-    assert text.endswith("\n[method]\nseed = 1 # why\n")
+    assert text.startswith(f"{before}specialist = ")
+    assert text.endswith(after)
     settings = read_settings()
     assert (settings.specialist, settings.generalist) == tuple(map(str, files[:2]))
     run("models", "use", *PAIR)
@@ -55,17 +54,14 @@ def test_a_pair_of_two_families_is_refused_unless_told(run, files):
     assert read_settings().generalist == str(other)
 
 
-def test_the_list_for_programs(run, files, monkeypatch):
-    done = run("models", "list", "--json")
-    body = json.loads(done.stdout)
+def test_the_list_for_programs(run, files):
+    body = json.loads(run("models", "list", "--json").stdout)
     assert {one["name"] for one in body["models"]} == set(PAIR)
     assert [(one["small"], one["large"]) for one in body["pairs"]] == [PAIR]
-    names = {one["name"] for one in body["catalogue"]}
-    pairs = body["catalogue pairs"]
-    assert {
-        pair[role] for pair in pairs for role in ("specialist", "generalist")
-    } <= names
+    names, pairs = {one["name"] for one in body["catalogue"]}, body["catalogue pairs"]
     assert len(pairs) >= 10
+    for role in ("specialist", "generalist"):
+        assert {pair[role] for pair in pairs} <= names
 
 
 def test_remove_leaves_what_others_put_there(run, files):

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import closing
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -16,21 +17,17 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tui"))
 from tui_tapes import REQUEST, letter_recording
 
 
-class Recorded(RecordedService):
-    """In the place of the models."""
-
-    def __init__(self, *_):
-        super().__init__([letter_recording()], pace=lambda _: None)
-
-    def counts(self):
-        return {"own": 1}
+def recorded(_):
+    """A service in the place of the models."""
+    service = RecordedService([letter_recording()], pace=lambda _: None)
+    service.counts = lambda: {"own": 1}
+    return service
 
 
 @pytest.fixture
 def tape(tmp_path):
     path = tmp_path / "letter.jsonl"
-    now = iter(range(1000))
-    clock = lambda: next(now) / 100  # noqa: E731
+    clock = count(0, 0.01).__next__
     with closing(Recorder(path, REQUEST, samples=True, clock=clock)) as made:
         for event in letter_recording():
             made.add(event)
@@ -39,7 +36,7 @@ def tape(tmp_path):
 
 def test_what_is_recorded_is_played_again(run, tmp_path, monkeypatch):
     """As it happened, and without another word on standard output."""
-    monkeypatch.setattr("edge_app.service.service.WritingService", Recorded)
+    monkeypatch.setattr("edge_app.service.service.WritingService", recorded)
     path = tmp_path / "a.jsonl"
     written = run("write", "Thank her", "--to", "Ana", "--sample", "--record", path)
     assert written.exit_code == 0, written.output

@@ -43,19 +43,14 @@ def test_a_key_that_others_could_read_is_closed_to_them(home):
     assert exposure(key_path()) == ""
 
 
-@pytest.mark.parametrize("content", [b"", b"\n", b"short\n", b"\xff" * 43, b"a b" * 20])
-def test_a_file_that_holds_no_key_is_refused(run, home, content):
-    """An empty key would let anybody ask."""
-    key_path().write_bytes(content)
-    done = run("serve", "--offline")
-    assert done.exit_code == 1
-    assert done.stderr == (
-        f"Error: {key_path()} holds no key: 'specsteer serve --new-key' makes another\n"
-    )
-
-
-def test_the_app_in_a_browser_has_no_key(run, home):
-    """Its link opens once."""
-    done = run("serve", "--web", "--new-key")
-    assert done.exit_code == 2
+def test_a_file_that_holds_no_key_is_refused(run, home):
+    """An empty key would let anybody ask. The app in a browser has none: its link opens
+    once."""
+    assert run("serve", "--web", "--new-key").exit_code == 2
     assert not key_path().exists()
+    words = "holds no key: 'specsteer serve --new-key' makes another"
+    for content in (b"", b"\n", b"short\n", b"\xff" * 43, b"a b" * 20):
+        key_path().write_bytes(content)
+        done = run("serve", "--offline")
+        assert done.stderr == f"Error: {key_path()} {words}\n", content
+        assert done.exit_code == 1

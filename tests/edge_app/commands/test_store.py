@@ -1,6 +1,7 @@
 """`forget`, `trash`, `exclude`, `show`, `me`, `reclean`, `store`, in words; what lies
 beside an encrypted store is under its key."""
 
+import base64
 import json
 from contextlib import closing
 from datetime import date
@@ -28,7 +29,7 @@ from edge_app.tui.draft import Begun
 from edge_app.tui.journal import Journal
 from models.folders import state_folder
 from models.prompts import Request
-from personal_store import Store, copies, keys
+from personal_store import Store, keys
 from tests.mailboxes import mailbox, message
 
 SECRET = "Zanzibarensis balloon over Quedlinburg, whispered the nightwatchman."
@@ -42,12 +43,10 @@ def texts(run, tmp_path):
         ("tess@example.org", "bo@example.org", "Pier", "The pier photos came out."),
         ("ana@example.org", "tess@example.org", "Re", "What a lovely set of photos."),
     ]
-    path, day = tmp_path / "mails.mbox", "Mon, 1 Jan 2024 0{}:00:00 +0000"
+    path = tmp_path / "mails.mbox"
     path.write_bytes(
         mailbox(
-            message(
-                body, sender=by, to=to, subject=subject, number=n, date=day.format(n)
-            )
+            message(body, sender=by, to=to, subject=subject, number=n)
             for n, (by, to, subject, body) in enumerate(mails, 1)
         )
     )
@@ -60,36 +59,23 @@ def held(query="balloon Quedlinburg"):
         return [passage.record_id for passage in store.search(query)]
 
 
-def test_forget_shows_first_and_does_it_when_told(run, texts):
-    """Without a terminal and without --yes, nothing happens."""
+def test_forget_shows_first_and_does_it_when_told(run, texts, home):
+    """Without a terminal and without --yes, nothing happens. A profile goes with a text
+    that it was written from. A copy that is left is named, with a status that a script
+    can see."""
+    profile = profile_path(store_path())
+    keep_profile(profile, Profile("x", (2,), 2, "m", "now"))
     shown = run("forget", "--words", "balloon")
     assert "Balloon" in shown.stderr
     assert "1 text would be forgotten for good; --yes does it" in shown.stderr
-    assert shown.exit_code == 1
-    assert held() == [1]
+    assert (shown.exit_code, held()) == (1, [1])
     done = run("forget", "--words", "balloon", "--yes")
     assert done.stdout.startswith("forgot 1; store.db holds the texts that stay and no")
-    assert held() == []
-    again = run("import", "mbox", texts)
-    assert "1 forgotten before" in again.stderr
-
-
-def test_forget_drops_a_profile_that_may_quote_the_text(run, texts, home):
-    """One that was not written from it stays."""
-    profile = home / "store-profile.json"
-    body = {"text": "x", "read": [2], "texts": 2, "specialist": "s", "written": "w"}
-    profile.write_text(json.dumps(body))
-    run("forget", "1", "--yes")
-    assert profile.exists()
-    run("forget", "2", "--yes")
-    assert not profile.exists()
-
-
-def test_forget_says_where_a_piece_is_left(run, texts, home):
-    """With an exit status that a script can see."""
+    assert (held(), profile.exists()) == ([], True)
+    assert "1 forgotten before" in run("import", "mbox", texts).stderr
     (home / "store-old-copy.db").write_bytes(store_path().read_bytes())
-    done = run("forget", "1", "--yes")
-    assert done.exit_code == 1
+    done = run("forget", "2", "--yes")
+    assert (done.exit_code, profile.exists()) == (1, False)
     assert "store-old-copy.db" in done.stderr
 
 
@@ -166,17 +152,13 @@ def test_tidy_raw_and_reclean(run, texts):
     assert "cleaned 0 again" in run("reclean").stdout
 
 
-def test_without_a_terminal_it_is_said_which_option_does_it(run, texts, monkeypatch):
+def test_without_a_terminal_it_is_said_which_option_does_it(run, texts):
     run("store", "backup")
-    for command in ("store restore", "exclude 1", "trash 1", "forget 1"):
+    for command in ("store restore", "exclude 1", "trash 1"):
         done = run(*command.split())
         assert done.exit_code == 1, command
         assert "--yes does it" in done.stderr, command
     assert held() == [1]
-    monkeypatch.setattr(keys, "_known", {})
-    copies.encrypt(store_path(), keys.fresh())
-    done = run("store", "decrypt")
-    assert (done.exit_code, "--yes does it" in done.stderr) == (1, True)
 
 
 def test_all_say_that_a_store_is_untidy_until_it_is_proven(run, texts):
@@ -232,8 +214,6 @@ def drafted():
 
 def holding(word):
     """The files of the state folder that hold a word, as text or in base64."""
-    import base64
-
     wanted = (word.encode(), base64.b64encode(word.encode()).rstrip(b"=")[:-1])
     files = [path for path in state_folder().rglob("*") if path.is_file()]
     found = (path for path in files if any(w in path.read_bytes() for w in wanted))
@@ -287,6 +267,7 @@ def test_what_lies_beside_an_encrypted_store_is_encrypted_with_it(
         patched.setenv("SPECSTEER_STORE_KEY", "a wrong passphrase")
         wrong = filled("search", "pier")
     assert (wrong.exit_code, "the key does not fit" in wrong.stderr) == (1, True)
+    assert "--yes does it" in filled("store", "decrypt").stderr
     assert filled("store", "decrypt", "--yes").exit_code == 0
     assert len(holding(WORD)) == 7
     assert SpentToday(spent_path(ledger_path()), WORD, DAY).read() == 4.0

@@ -15,16 +15,13 @@ FEW = (
 
 
 @pytest.mark.slow
-def test_a_choice_is_written_when_asked_for(run, tmp_path, monkeypatch):
+def test_a_choice_is_written_when_asked_for(run, imported, tmp_path, monkeypatch):
     """And only then; other settings stay. Which it is, another test holds."""
-    path = tmp_path / "notes.jsonl"
     text = "the otter number {} slept under our boat while the tide went out"
-    rows = [
+    imported(
         {"text": text.format(n), "kind": "note", "date": f"2024-01-{n:02}"}
         for n in range(1, 6)
-    ]
-    path.write_text("\n".join(map(json.dumps, rows)))
-    run("import", "jsonl", path)
+    )
     before = "[method]\nstrength = 1.0  # beta\n"
     settings_path().write_text(before)
     real = figures.tune
@@ -49,17 +46,13 @@ def test_a_choice_is_written_when_asked_for(run, tmp_path, monkeypatch):
     assert "strength = 2" in result.stderr
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "words"),
-    [
-        (("--sample", "--write"), 2, "for your own texts"),
-        (("--users", "3"), 2, "--users is for files"),
-        (("--strength", "many"), 2, "takes numbers"),
-        (("--threshold", "-1"), 1, "threshold must lie between"),
-    ],
-)
-def test_what_cannot_be(run, arguments, code, words):
+def test_what_cannot_be(run):
     """Before a model is loaded."""
-    result = run("lab", "tune", *arguments)
-    assert result.exit_code == code
-    assert words in result.stderr
+    for arguments, code, words in (
+        ("--sample --write", 2, "for your own texts"),
+        ("--users 3", 2, "--users is for files"),
+        ("--strength many", 2, "takes numbers"),
+        ("--threshold -1", 1, "threshold must lie between"),
+    ):
+        result = run("lab", "tune", *arguments.split())
+        assert (result.exit_code, words in result.stderr) == (code, True), arguments

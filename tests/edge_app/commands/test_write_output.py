@@ -3,7 +3,7 @@
 import json
 import os
 import signal
-from dataclasses import replace
+from dataclasses import asdict, replace
 from types import SimpleNamespace
 
 import pytest
@@ -13,6 +13,7 @@ from decoding_core.errors import CloudRefusedError, CloudUnreachableError
 from edge_app.commands import terminal, write
 from edge_app.decoding import events
 from edge_app.decoding.events import Finished, PrivacySpent, Settled, Token
+from models.prompts import Request
 from tests.mailboxes import ME, mailbox, message
 
 WORDS = [
@@ -88,7 +89,7 @@ def asked(run, service):
 
 def test_stdout_holds_only_the_text_and_stderr_one_quiet_line(run, service):
     """What is piped on is the text, as it is settled; for a screen reader it is a line
-    per sentence, when it is done."""
+    per sentence, when it is done. A second line has all figures, on request."""
     service()
     for option in ((), ("--json",), ("--plain",)):
         result = run("write", "x", *option)
@@ -96,11 +97,6 @@ def test_stdout_holds_only_the_text_and_stderr_one_quiet_line(run, service):
         assert result.exit_code == 0
     assert result.stdout.splitlines() == ["Dear Ana.", "See you", "Tess ü"]
     assert run("write", "x").stdout == TEXT + "\n"
-
-
-def test_all_figures_are_said_on_request(run, service):
-    """In a second line."""
-    service()
     result = run("write", "-v", "x")
     assert result.stdout == TEXT + "\n"
     assert result.stderr.splitlines() == [
@@ -111,17 +107,16 @@ def test_all_figures_are_said_on_request(run, service):
     ]
 
 
-@pytest.mark.parametrize(
-    ("is_terminal", "no_color", "styled"),
-    [(True, None, True), (True, "", True), (True, "1", False), (False, None, False)],
-)
-def test_no_color_is_obeyed(monkeypatch, is_terminal, no_color, styled):
+def test_no_color_is_obeyed(monkeypatch):
     """On a terminal redrawn words are underlined, unless NO_COLOR says otherwise."""
-    stdout = SimpleNamespace(isatty=lambda: is_terminal)
+    stdout = SimpleNamespace(isatty=lambda: False)
     monkeypatch.setattr(terminal, "sys", SimpleNamespace(stdout=stdout))
-    if no_color is not None:
-        monkeypatch.setenv("NO_COLOR", no_color)
-    assert terminal.may_style() is styled
+    assert not terminal.may_style()
+    stdout.isatty = lambda: True
+    assert terminal.may_style()
+    for value in ("", "1"):
+        monkeypatch.setenv("NO_COLOR", value)
+        assert terminal.may_style() is not bool(value)
 
 
 def test_json_is_one_object(run, service):
@@ -135,15 +130,7 @@ def test_json_is_one_object(run, service):
     }
     assert (body["text"], body["ended"]) == (TEXT, "end")
     assert body["tokens"][1] == {"id": 2, "text": " See", "origin": "recovered"}
-    assert body["sources"] == [
-        {
-            "record_id": 7,
-            "title": "email to Ana",
-            "score": 2.5,
-            "score_parts": {"bm25": 2.5},
-            "excerpt": "Hullo Ana",
-        }
-    ]
+    assert body["sources"] == [asdict(SOURCE)]
     assert set(body["statistics"]) == {
         *("drafted", "accepted", "recovered", "bonus", "local", "rounds"),
         *("bytes_up", "bytes_down", "seconds", "tokens_per_second"),
@@ -230,24 +217,19 @@ def test_a_second_ctrl_c_waits_for_nothing(service, monkeypatch, capsys):
 
 def test_options_become_the_request(asked):
     """Each option of the command line reaches the loop; what is piped in is notes."""
+    given = {"method": "coupled", "threshold": 0.1, "strength": 2.0, "base": "edge"}
+    given |= {"draft_length": 64, "temperature": 0.0, "top_p": 0.5, "seed": 9}
     request, _ = asked(
-        *("Thank her", "--task", "review", "--to", "Pier Cafe"),
-        *("--method", "coupled", "--threshold", "0.1", "--strength", "2"),
-        *("--base", "edge", "--draft-length", "64", "--temperature", "0"),
-        *("--top-p", "0.5", "--seed", "9", "--max-tokens", "7"),
+        *("Thank her", "--task", "review", "--to", "Pier Cafe", "--max-tokens", "7"),
+        *(f"--{name.replace('_', '-')}={value}" for name, value in given.items()),
         *("--no-history", "--no-offline"),
         stdin="some notes",
     )
-    brief, settings = request.brief, request.settings
-    assert (brief.text, brief.task) == ("Thank her", "review")
-    assert brief.recipient == "Pier Cafe"
-    assert (settings.method, settings.threshold) == ("coupled", 0.1)
-    assert (settings.strength, settings.base) == (2.0, "edge")
-    assert (settings.draft_length, settings.temperature) == (64, 0.0)
-    assert (settings.top_p, settings.seed, request.max_tokens) == (0.5, 9, 7)
+    assert request.brief == Request("Thank her", "review", "Pier Cafe")
+    assert asdict(request.settings).items() >= given.items()
     asks = request.use_history, request.may_go_offline, request.offline
     assert asks == (False, False, False)
-    assert request.background == "some notes"
+    assert (request.background, request.max_tokens) == ("some notes", 7)
     dash, _ = asked("--", "- milk, - bread")
     assert dash.brief.text == "- milk, - bread"
 
@@ -260,17 +242,15 @@ def letters(run, tmp_path):
     hers = message(ask, sender="Ana <ana@example.org>", to=ME, number=1)
     (tmp_path / "letters.mbox").write_bytes(mailbox([hers, mine]))
     run("import", "mbox", tmp_path / "letters.mbox", "--me", ME)
-    return json.loads(run("search", "--received", "--json", "harbour").stdout)[
-        "record_id"
-    ]
+    found = run("search", "--received", "--json", "harbour").stdout
+    return json.loads(found)["record_id"]
 
 
 def test_a_received_letter_is_answered_to_who_wrote_it(asked, letters):
     """The letter is never a part of the request, which the server reads."""
     answer = "Say yes", "--reply-to", letters
     request, done = asked(*answer, stdin=b"notes")
-    assert request.brief.text == "Say yes"
-    assert request.brief.recipient == "Ana <ana@example.org>"
+    assert request.brief == Request("Say yes", "email", "Ana <ana@example.org>")
     assert (request.reply_to, request.background) == (letters, "notes")
     assert "only the beginning of the letter is read" in done.stderr
     assert "as --to says" not in done.stderr
