@@ -1,11 +1,11 @@
 """`specsteer serve`: other programs write in the person's voice."""
 
+import json
 import threading
 from contextlib import contextmanager
 
 import httpx
 import pytest
-from click.testing import CliRunner
 
 from decoding_core.errors import (
     CloudUnreachableError,
@@ -13,13 +13,13 @@ from decoding_core.errors import (
     InvalidSettingsError,
 )
 from decoding_core.settings import MethodSettings
-from edge_app.cli import cli
 from edge_app.decoding.events import Finished, Notice, Settled, Statistics, Token
 from edge_app.endpoint import app as writing
 from edge_app.service.requests import WriteRequest
 from models.openai import ChatBody
 from models.prompts import Request
 from tests.cloud_api.cloud_fakes import PLAIN, ask
+from tests.command import specsteer
 from tests.waiting import PATIENCE, wait_until
 
 KEY = "key-of-a-test"
@@ -30,12 +30,10 @@ TEMPLATE = WriteRequest(Request("", "email"), settings=MethodSettings(seed=1))
 class ScriptedService:
     """Writes its words, one after the other, while nobody stops it."""
 
-    def __init__(self, reason="end"):
-        self.reason, self.error = reason, None
-        self.requests, self.stops = [], []
-        self.gate = threading.Event()
+    def __init__(self):
+        self.error, self.requests, self.stops = None, [], []
+        self.gate, self.begun = threading.Event(), threading.Event()
         self.gate.set()
-        self.begun = threading.Event()
 
     def write(self, request, emit, stop):
         self.requests.append(request)
@@ -44,35 +42,26 @@ class ScriptedService:
         emit(Notice("the server\x1b[2J is gone"))
         for number, word in enumerate(WORDS):
             if number:
-                wait_until(
-                    lambda: self.gate.is_set() or stop.is_set(), "nobody goes on"
-                )
+                wait_until(lambda: self.gate.is_set() or stop.is_set())
             if stop.is_set():
                 emit(Finished("stopped", Statistics()))
                 return
             if self.error is not None and number >= self.error[0]:
                 raise self.error[1]
             emit(Settled((Token(number, word, "accepted"),)))
-        emit(Finished(self.reason, Statistics()))
+        emit(Finished("end", Statistics()))
 
 
 @contextmanager
 def serving(service, *origins):
     """The address of an endpoint in a thread, what it told, and its application."""
     told, address = [], []
-    listening = threading.Event()
-
-    def at(url):
-        address.append(url)
-        listening.set()
-
-    app = writing.create_endpoint(
-        service, TEMPLATE, KEY, frozenset(origins), told.append
-    )
-    server = writing.EndpointServer(app, 0, at)
+    given = service, TEMPLATE, KEY, frozenset(origins), told.append
+    app = writing.create_endpoint(*given)
+    server = writing.EndpointServer(app, 0, address.append)
     thread = threading.Thread(target=server.listen)
     thread.start()
-    assert listening.wait(PATIENCE)
+    wait_until(lambda: address, "it does not listen")
     try:
         yield address[0], told, app
     finally:
@@ -102,11 +91,10 @@ def url(service, running):
     return running[1]
 
 
-def client(url, **options):
+def client(url):
     openai = pytest.importorskip("openai")
-    http = httpx.Client(verify=PLAIN, timeout=options.pop("timeout", PATIENCE))
-    given = {"api_key": KEY, "max_retries": 0, **options}
-    return openai.OpenAI(base_url=url, http_client=http, **given)
+    http = httpx.Client(verify=PLAIN, timeout=PATIENCE)
+    return openai.OpenAI(base_url=url, http_client=http, api_key=KEY, max_retries=0)
 
 
 def messages(*words):
@@ -164,20 +152,20 @@ def test_what_is_no_request():
 
 
 @pytest.mark.parametrize(
-    ("headers", "status", "code"),
+    ("header", "value", "status", "code"),
     [
-        ({"Authorization": ""}, 401, "invalid_api_key"),
-        ({"Authorization": f"Bearer {KEY}x"}, 401, "invalid_api_key"),
-        ({"Authorization": f"Basic {KEY}"}, 401, "invalid_api_key"),
-        ({"Origin": "https://example.org"}, 403, "origin"),
-        ({"Origin": "null"}, 403, "origin"),
-        ({"Host": "evil.example"}, 403, "host"),
-        ({"Host": "127.0.0.1"}, 403, "host"),
-        ({"Host": "127.0.0.1.evil.example:80"}, 403, "host"),
+        ("Authorization", "", 401, "invalid_api_key"),
+        ("Authorization", f"Bearer {KEY}x", 401, "invalid_api_key"),
+        ("Authorization", f"Basic {KEY}", 401, "invalid_api_key"),
+        ("Origin", "https://example.org", 403, "origin"),
+        ("Origin", "null", 403, "origin"),
+        ("Host", "evil.example", 403, "host"),
+        ("Host", "127.0.0.1", 403, "host"),
+        ("Host", "127.0.0.1.evil.example:80", 403, "host"),
     ],
 )
-def test_pages_and_strangers_are_refused(url, service, headers, status, code):
-    sent = {"Authorization": f"Bearer {KEY}", **headers}
+def test_pages_and_strangers_are_refused(url, service, header, value, status, code):
+    sent = {"Authorization": f"Bearer {KEY}", header: value}
     for path in ("/models", "/chat/completions", "/nowhere"):
         method = "POST" if path == "/chat/completions" else "GET"
         answer = ask(method, url + path, headers=sent, json=CHAT)
@@ -212,24 +200,19 @@ def test_a_page_of_an_origin_that_was_named_may_ask_with_the_token():
             assert allowed not in answer.headers
 
 
-@pytest.mark.parametrize(
-    "origin",
-    [
-        *("*", "null", "localhost:3000", "http://x/", "http://X"),
-        *("http://x:80", "https://x:443", "http://*.x"),
-    ],
-)
-def test_what_no_browser_sends_is_no_origin(origin):
-    done = CliRunner().invoke(cli, ["serve", "--allow-origin", origin])
-    assert (done.exit_code, "is no origin" in done.output) == (2, True)
+def test_what_no_browser_sends_is_no_origin():
+    near = "* null localhost:3000 http://x/ http://X http://x:80 https://x:443"
+    for origin in (*near.split(), "http://*.x"):
+        done = specsteer("serve", "--allow-origin", origin)
+        assert (done.exit_code, "is no origin" in done.output) == (2, True), origin
 
 
 def test_bodies_that_are_none(url, service):
     """A body of wrong values, a model that is not there, and a body without end."""
     headers = {"Authorization": f"Bearer {KEY}"}
-    other = b'{"model": "gpt", "messages": [{"role": "user", "content": "x"}]}'
-    large = b" " * (writing.BODY_BYTES + 1)
-    for content, status in ((b"{", 400), (other, 404), (large, 413)):
+    other = json.dumps(CHAT | {"model": "gpt"})
+    large = " " * (writing.BODY_BYTES + 1)
+    for content, status in (("{", 400), (other, 404), (large, 413)):
         path = url + "/chat/completions"
         answer = ask("POST", path, headers=headers, content=content)
         assert answer.status_code == status

@@ -16,6 +16,12 @@ SAYINGS = [
 ]
 
 
+def row(number, **fields):
+    """A note to import; each is of another day."""
+    date = f"2024-01-{number + 1:02}"
+    return {"text": f"{SAYINGS[number]}.", "kind": "note", "date": date, **fields}
+
+
 def user(name="u1", **changes):
     """A line of a file: three past texts, two to measure."""
     past = [

@@ -12,76 +12,56 @@ from models.prompts import Request
 PAST = [{"text": "Some earlier text."}]
 
 
-def only(path, **limits):
-    (case,) = read_files([path], **limits)
-    return case
-
-
 def one_query(**query):
     return user(queries=[{"target": "A fine day out.", **query}])
 
 
-def test_plain_and_packed_files_say_the_same(written):
-    written("a.jsonl", user("u1"), user("u2"))
+def test_cases_of_files(written, tmp_path):
+    """Plain and packed files say the same; of as many as were wanted; files of one name
+    stay apart."""
+    path = written("a.jsonl", user("u1"), user("u2"))
     written("b.jsonl.xz", user("u1"), user("u2"))
     written("notes.txt", "nothing")
-    cases = read_files([written("a.jsonl", user("u1"), user("u2")).parent])
+    cases = read_files([tmp_path])
     assert [(case.group, case.user, case.name) for case in cases] == [
         (name, who, number) for name in "ab" for who in ("u1", "u2") for number in "12"
     ]
     assert {case.genre for case in cases} == {"post"}
-
-
-def test_limits(written):
-    path = written("a.jsonl", user("u1"), user("u2"), user("u3"))
-    assert [c.user for c in read_files([path], users=2, queries=1)] == ["u1", "u2"]
-    assert len(read_files([path], queries=2)) == 6
-
-
-def test_files_of_one_name_stay_apart(written, tmp_path):
+    few = read_files([tmp_path], users=1, queries=1)
+    assert [(case.group, case.user, case.name) for case in few] == [
+        (name, "u1", "1") for name in "ab"
+    ]
     (tmp_path / "other").mkdir()
-    one, other = written("a.jsonl", user()), written("other/a.jsonl", user())
-    assert {case.group for case in read_files([one, other])} == {str(one), str(other)}
+    other = written("other/a.jsonl", user())
+    assert {case.group for case in read_files([path, other])} == {str(path), str(other)}
 
 
 def test_the_history_is_searched_as_the_store_is(written):
-    case = read_files([written("a.jsonl", user())])[0]
+    """A profile is private notes."""
+    row = user(genre="mixed", profile="Likes tea.")
+    case = read_files([written("a.jsonl", row)])[0]
+    assert case.background == "Likes tea."
+    assert (case.genre, case.request) == ("mixed", Request("A walk", "post"))
     history = case.history()
     assert history.search("day 2", limit=1)[0].text.endswith("2.")
     newest = history.recent(limit=3)
     assert [passage.kind for passage in newest] == ["post"]  # nearly the same texts
     assert newest[0].date.year == 2020
-    assert case.request == Request("A walk", "post")
 
 
-def test_a_profile_is_private_notes(written):
-    case = read_files([written("a.jsonl", user(genre="mixed", profile="Likes tea."))])[
-        0
-    ]
-    assert case.background == "Likes tea."
-    assert (case.genre, case.request.task) == ("mixed", "post")
-
-
-@pytest.mark.parametrize(
-    ("query", "asked", "beginning", "text"),
-    [
+def test_what_is_asked_for(written):
+    """Prompt and summary; without any, the first words, which do not count."""
+    first = "one two three four five six"
+    for query, *expected in (
         ({"prompt": "Day"}, "Day", "", "A fine day out."),
         ({"prompt": "Day", "summary": "It was"}, "Day\nIt was", "", "A fine day out."),
         ({"prompt": "Day", "prefix": "A fine "}, "Day", "A fine", " day out."),
         ({"prompt": "Day", "prefix": "Oh."}, "Day", "Oh.", " A fine day out."),
         ({"prefix": "A fine"}, "A fine", "A fine", " day out."),
-        (
-            {"prompt": None, "target": "one two three four five six seven"},
-            "one two three four five six",
-            "one two three four five six",
-            " seven",
-        ),
-    ],
-)
-def test_what_is_asked_for(written, query, asked, beginning, text):
-    """Prompt and summary; without any, the first words, which do not count."""
-    case = only(written("a.jsonl", one_query(**query)))
-    assert (case.request.text, case.beginning, case.text) == (asked, beginning, text)
+        ({"prompt": None, "target": f"{first} seven"}, first, first, " seven"),
+    ):
+        (case,) = read_files([written("a.jsonl", one_query(**query))])
+        assert [case.request.text, case.beginning, case.text] == expected
 
 
 @pytest.mark.parametrize(
@@ -106,20 +86,16 @@ def test_bad_lines_are_told_with_their_place(written, line, reason):
 
 
 def test_files_that_are_none(tmp_path):
-    broken, text, empty = (
-        tmp_path / name for name in ("a.jsonl.xz", "b.jsonl", "c.jsonl")
-    )
-    broken.write_bytes(b"\xfd7zXZ\x00\x00\x04 but no more")
-    text.write_bytes(b"\xff\xfe\x00")
-    empty.write_text("\n\n")
-    bare = tmp_path / "bare"
-    bare.mkdir()
-    for path, reason in (
-        (broken, "is no whole xz file"),
-        (text, "is not text in UTF-8"),
-        (empty, "no texts to measure"),
-        (bare, "there is no .jsonl or .jsonl.xz file in"),
-        (tmp_path / "gone", "there is no file or folder"),
+    (tmp_path / "bare").mkdir()
+    (tmp_path / "a.jsonl.xz").write_bytes(b"\xfd7zXZ\x00\x00\x04 but no more")
+    (tmp_path / "b.jsonl").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "c.jsonl").write_text("\n\n")
+    for name, reason in (
+        ("a.jsonl.xz", "is no whole xz file"),
+        ("b.jsonl", "is not text in UTF-8"),
+        ("c.jsonl", "no texts to measure"),
+        ("bare", "there is no .jsonl or .jsonl.xz file in"),
+        ("gone", "there is no file or folder"),
     ):
         with pytest.raises(CasesError, match=reason):
-            read_files([path])
+            read_files([tmp_path / name])

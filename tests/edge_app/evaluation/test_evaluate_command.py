@@ -7,10 +7,8 @@ import sys
 from functools import partial
 
 import pytest
-from click.testing import CliRunner
-from evaluation_helpers import SAYINGS, user
+from evaluation_helpers import row, user
 
-from edge_app.cli import cli
 from edge_app.evaluation.pair import Pair
 from tests.command import specsteer
 
@@ -18,18 +16,6 @@ from tests.command import specsteer
 @pytest.fixture
 def run():
     return partial(specsteer, "lab", "evaluate")
-
-
-@pytest.fixture
-def imported(tmp_path):
-    """Own notes in the store."""
-    rows = [
-        {"text": f"{words}.", "kind": "note", "date": f"2024-01-{n:02}"}
-        for n, words in enumerate(SAYINGS, 1)
-    ]
-    path = tmp_path / "notes.jsonl"
-    path.write_text("\n".join(map(json.dumps, rows)))
-    CliRunner().invoke(cli, ["import", "jsonl", str(path)], catch_exceptions=False)
 
 
 def test_a_file(run, written, tmp_path):
@@ -48,7 +34,8 @@ def test_a_file(run, written, tmp_path):
     assert "pier" not in out.read_text()
 
 
-def test_the_own_store(run, imported):
+def test_the_own_store(run, written):
+    specsteer("import", "jsonl", written("notes.jsonl", *map(row, range(6))))
     result = run("--queries", 2, "--strength", 1, "--wide")
     assert result.exit_code == 0
     assert "your texts, note" in result.stdout
@@ -63,26 +50,21 @@ def test_synthetic_writers(run):
     assert "unseen writers" in result.stdout
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status", "reason"),
-    [
-        ([], 1, "specsteer import --help"),  # an empty store
-        (["gone.jsonl"], 1, "there is no file or folder gone.jsonl"),
-        (["--strength", "much"], 2, "--strength takes numbers"),
-        (["--strength", "-1"], 1, "strength must lie between"),
-        (["--strength", "nan"], 1, "strength must lie between"),
-        (["--sample", "--synthetic", "1"], 2, "--sample excludes"),
-        (["--users", "3"], 2, "--users is for files"),
-        (["--wide", "--markdown"], 2, "exclude each other"),
-        (["--json", "gone/out.json"], 1, "there is no folder gone"),
-        (["--sample", "--specialist", "gone.gguf"], 1, "there is no model gone.gguf"),
-    ],
-)
-def test_wrong_usage(run, arguments, status, reason):
-    result = run(*arguments)
-    assert result.exit_code == status
-    assert reason in result.stderr
-    assert result.stdout == ""
+def test_wrong_usage(run):
+    for arguments, status, reason in (
+        ("", 1, "specsteer import --help"),  # an empty store
+        ("gone.jsonl", 1, "there is no file or folder gone.jsonl"),
+        ("--strength much", 2, "--strength takes numbers"),
+        ("--strength -1", 1, "strength must lie between"),
+        ("--sample --synthetic 1", 2, "--sample excludes"),
+        ("--users 3", 2, "--users is for files"),
+        ("--wide --markdown", 2, "exclude each other"),
+        ("--json gone/out.json", 1, "there is no folder gone"),
+        ("--sample --specialist gone.gguf", 1, "there is no model gone.gguf"),
+    ):
+        result = run(*arguments.split())
+        assert (result.exit_code, result.stdout) == (status, ""), arguments
+        assert reason in result.stderr
 
 
 def test_texts_without_room_are_left_out(run, written):

@@ -53,51 +53,36 @@ def test_figures_of_a_group():
 def test_groups_and_all():
     """One for each set and genre, then one of all; users of two sets are two."""
     groups = summarise([text(), text(genre="review"), text(group="other")], HOW)
-    assert [group.name for group in groups] == [
-        "set, email",
-        "set, review",
-        "other, email",
-        "all",
-    ]
+    names = ["set, email", "set, review", "other, email", "all"]
+    assert [group.name for group in groups] == names
     assert groups[-1].users == 2
 
 
-def test_the_plain_table_is_narrow():
-    """It fits into a terminal of 80 columns."""
+def test_tables():
+    """The plain one fits into a terminal of 80 columns, the wide one has each strength;
+    that of Markdown a row per group, of as many cells as its heading, whatever the sets
+    are called."""
     words = tables.plain(summarise([*many(), text(genre="review")], HOW))
     assert max(map(len, words.splitlines())) <= 80
     assert "-20.0" in words
     assert "1.731" in words  # 1.2 nats in bits
-
-
-def test_markdown_has_a_row_per_group():
-    """Of as many cells as its heading, whatever the sets are called."""
-    words = tables.markdown(summarise([text(group="a|b"), text(genre="x")], HOW))
-    counts = {line.replace("\\|", "").count("|") for line in words.splitlines()}
-    assert len(words.splitlines()) == 5
-    assert len(counts) == 1
-
-
-def test_the_wide_table_has_every_strength():
     words = tables.wide(summarise(many(), HOW))
     for expected in ("T 0.5", "T 1", "threshold 0.5", "80.0 (80.0 to 80.0)"):
         assert expected in words
+    words = tables.markdown(summarise([text(group="a|b"), text(genre="x")], HOW))
+    counts = [line.replace("\\|", "").count("|") for line in words.splitlines()]
+    assert (len(counts), len({*counts})) == (5, 1)
 
 
-@pytest.mark.parametrize(
-    ("texts", "sentence"),
-    [
-        (
-            many(),
-            "Your history makes your own texts 20 % easier to predict (20 to 20).",
-        ),
+def test_what_the_figures_say():
+    easier = "Your history makes your own texts 20 % easier to predict (20 to 20)."
+    for texts, sentence in (
+        (many(), easier),
         (many(s=1.503), "0.2 % harder to predict (0.2 to 0.2)."),
         (split(), "is unclear: "),
         ([text()], "cannot be told from so few texts."),
-    ],
-)
-def test_what_the_figures_say(texts, sentence):
-    assert sentence in tables.in_words(summarise(texts, HOW)[-1])
+    ):
+        assert sentence in tables.in_words(summarise(texts, HOW)[-1])
 
 
 def test_json_holds_no_word_of_the_texts(tmp_path):
@@ -124,27 +109,15 @@ costs = st.lists(
 )
 
 
-def columns(rows):
-    users, rates, sizes = zip(*rows, strict=True)
-    size = np.array(sizes, float)
-    return users, np.array(rates) * size, size
-
-
 @given(costs)
 def test_the_figure_is_the_ratio_of_the_sums(rows):
-    users, nats, size = columns(rows)
-    estimate = Resamples(users, 0).ratio(nats, size)
-    assert_allclose(estimate.value, nats.sum() / size.sum())
-    assert estimate.low <= estimate.high
-    rates = nats / size
-    assert rates.min() - 1e-9 <= estimate.low
-    assert estimate.high <= rates.max() + 1e-9
-
-
-@given(costs)
-def test_whole_users_are_drawn(rows):
-    users = [user for user, *_ in rows]
+    """Whole users are drawn."""
+    users, rates, sizes = zip(*rows, strict=True)
+    size = np.array(sizes, float)
     resamples = Resamples(users, 0)
+    estimate = resamples.ratio(size * rates, size)
+    assert_allclose(estimate.value, (size * rates).sum() / size.sum())
+    assert min(rates) - 1e-9 <= estimate.low <= estimate.high <= max(rates) + 1e-9
     assert resamples.weights.shape == (RESAMPLES, len(users))
     if len(set(users)) == 1:
         assert resamples.units == len(users)
@@ -157,12 +130,10 @@ def test_whole_users_are_drawn(rows):
 
 def test_the_interval_covers():
     """Of figures whose truth is known, about 95 % of the intervals hold it."""
-    rng = np.random.default_rng(5)
-    held = 0
+    rng, held = np.random.default_rng(5), 0
+    users = np.repeat(range(30), 3).tolist()
     for seed in range(100):
         nats = np.repeat(rng.normal(2.0, 0.5, 30), 3) + rng.normal(0, 0.1, 90)
-        estimate = Resamples(np.repeat(range(30), 3).tolist(), seed).ratio(
-            nats, np.ones(90)
-        )
+        estimate = Resamples(users, seed).ratio(nats, np.ones(90))
         held += estimate.low <= 2.0 <= estimate.high
     assert 86 <= held <= 100

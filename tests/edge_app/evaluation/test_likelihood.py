@@ -19,21 +19,16 @@ texts = st.lists(st.integers(0, SIZE - 1), min_size=1, max_size=12)
 strengths = st.floats(0.0, 3.0)
 
 
-def readers(specialist="small", generalist="large", private=PRIVATE):
-    return Readers(
-        HashEngine("small"),
-        HashEngine(specialist),
-        HashEngine(generalist),
-        PUBLIC,
-        private,
-    )
+def readers(generalist="large"):
+    engines = map(HashEngine, ("small", "small", generalist))
+    return Readers(*engines, PUBLIC, PRIVATE)
 
 
 def cost(name, prompt, token_ids):
     """Nats of each token (T,), one step at a time."""
     engine = HashEngine(name)
-    logits = [engine.evaluate(prompt)[0]]
-    logits += [engine.evaluate([token])[0] for token in token_ids[:-1]]
+    parts = [prompt, *([token] for token in token_ids[:-1])]
+    logits = [engine.evaluate(part)[0] for part in parts]
     rows = log_softmax(np.array(logits, np.float64))
     return -rows[np.arange(len(token_ids)), token_ids]
 

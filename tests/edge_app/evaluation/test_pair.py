@@ -46,15 +46,9 @@ def test_the_cost_is_that_of_the_conversation(pair):
     assert measured.tokens == len(text)
 
 
-def test_a_cut_text_has_no_end(pair):
-    measured = pair.measure(case(), replace(HOW, max_tokens=5))
-    assert (measured.tokens, measured.whole) == (5, False)
-    ids = pair.small.vocabulary.tokenize(TEXT)[:5]
-    assert measured.size == len(pair.small.vocabulary.detokenize(ids))
-
-
 def test_a_beginning_is_read_and_not_counted(pair):
-    """The chain rule again: beginning and rest cost what the whole costs."""
+    """The chain rule again: beginning and rest cost what the whole costs. A text that
+    is cut has no end."""
     first, rest = TEXT[:12], TEXT[12:]
     tokenize = pair.small.vocabulary.tokenize
     assert tokenize(first) + tokenize(rest) == tokenize(TEXT)
@@ -62,7 +56,8 @@ def test_a_beginning_is_read_and_not_counted(pair):
     ended = pair.measure(case(beginning=first, text=rest), HOW)
     begun = pair.measure(case(), replace(HOW, max_tokens=len(tokenize(first))))
     assert_allclose(begun.base + ended.base, whole.base, rtol=1e-3)
-    assert ended.size + begun.size == whole.size
+    assert (begun.tokens, begun.whole) == (len(tokenize(first)), False)
+    assert (begun.size, ended.size) == (len(first), whole.size - len(first))
 
 
 def test_a_stop(pair):

@@ -1,7 +1,6 @@
 """Which strength and threshold are chosen, and when nothing is."""
 
 import numpy as np
-import pytest
 from evaluation_helpers import case, measured
 from numpy.testing import assert_allclose
 
@@ -17,29 +16,22 @@ STRENGTHS, THRESHOLDS = (0.5, 1.0, 2.0), (1.0, 0.5, 0.1)
 HOW = Measuring(strengths=STRENGTHS, thresholds=THRESHOLDS)
 
 
-@pytest.mark.parametrize("threshold", [0.0, 0.3, 1.0, 50.0])
-def test_what_is_emitted_costs_what_the_method_gives_it(threshold):
-    engines = [HashEngine(name) for name in ("base", "small", "large")]
-    text = [3, 1, 4, 1, 5]
-    readers = Readers(*engines, public_ids=(1, 2), private_ids=(7, 1, 2))
-    opinions = read(readers, text, STRENGTHS, (threshold,))
-    found = opinions.emitted((threshold,))
-    assert found.shape == (3, 1, 5)
+def test_what_is_emitted_costs_what_the_method_gives_it():
+    asked = {"base": (1, 2), "small": (7, 1, 2), "large": (1, 2)}
+    thresholds, text = (0.0, 0.3, 1.0, 50.0), [3, 1, 4, 1, 5]
+    readers = Readers(*map(HashEngine, asked), (1, 2), (7, 1, 2))
+    found = read(readers, text, STRENGTHS, thresholds).emitted(thresholds)
+    assert found.shape == (3, 4, 5)
     for place, token in enumerate(text):
-        base, small, large = (
-            log_softmax(engine.evaluate([*prompt, *text[:place]])[0].astype(float))
-            for engine, prompt in zip(
-                (HashEngine("base"), HashEngine("small"), HashEngine("large")),
-                ((1, 2), (7, 1, 2), (1, 2)),
-                strict=True,
-            )
-        )
-        for number, strength in enumerate(STRENGTHS):
-            method = steering.Steering(strength, "stochastic")
-            keep = method.acceptance(large, base, threshold)
-            target = steered(small, large, base, strength)
+        rows = (HashEngine(n).evaluate([*p, *text[:place]]) for n, p in asked.items())
+        base, small, large = (log_softmax(row[0].astype(float)) for row in rows)
+        for row, column in np.ndindex(3, 4):
+            method = steering.Steering(STRENGTHS[row], "stochastic")
+            keep = method.acceptance(large, base, thresholds[column])
+            target = steered(small, large, base, STRENGTHS[row])
             out = emitted_by_server(keep, np.exp(small), row_of(large, base), target)
-            assert_allclose(found[number, 0, place], -np.log(out[token]), rtol=1e-6)
+            cost = -np.log(out[token])
+            assert_allclose(found[row, column, place], cost, rtol=1e-6)
 
 
 def texts(count, steered, emitted, kept, noise=0.0):
@@ -67,8 +59,7 @@ KEPT = (0.2, 0.4, 0.8)
 
 def test_a_clearly_better_strength_is_chosen():
     emitted = [(100, 100, 100), (100, 100, 100), (90, 100, 99.0)]
-    found = chosen(20, (99, 100, 95), emitted, (0.2, 0.4, 0.8), noise=0.1)
-    assert found == (2.0, 1.0)
+    assert chosen(20, (99, 100, 95), emitted, KEPT, noise=0.1) == (2.0, 1.0)
 
 
 def test_noise_changes_nothing():
@@ -82,21 +73,18 @@ def test_noise_changes_nothing():
         assert "is kept" in words[1]
 
 
-@pytest.mark.parametrize(
-    ("emitted", "kept", "threshold"),
-    [
+def test_a_faster_threshold_may_cost_a_hundredth():
+    """And no more; a slower one has to save as much. One that keeps no more is not
+    chosen, though it costs nothing."""
+    for emitted, kept, threshold in (
         ((100, 100, 100.5), KEPT, 0.1),
         ((100, 100, 102.0), KEPT, 0.5),
         ((98.0, 100, 102.0), KEPT, 1.0),
         ((99.5, 100, 102.0), KEPT, 0.5),
-        # One that keeps no more is not chosen, though it costs nothing.
         ((100, 100, 100), (0.4, 0.4, 0.4), 0.5),
-    ],
-)
-def test_a_faster_threshold_may_cost_a_hundredth(emitted, kept, threshold):
-    """And no more; a slower one has to save as much."""
-    found = chosen(20, (100, 100, 100), [emitted] * 3, kept, noise=0.05)
-    assert found == (1.0, threshold)
+    ):
+        found = chosen(20, (100, 100, 100), [emitted] * 3, kept, noise=0.05)
+        assert found == (1.0, threshold), emitted
 
 
 def test_few_texts_choose_nothing():
@@ -110,10 +98,8 @@ def test_few_texts_choose_nothing():
 
 def test_tables_have_bars_where_there_is_room():
     found = tune(texts(20, (110, 100, 105), FLAT, KEPT), HOW, 1.0, 0.5, 0)
-    for curve, bars in (
-        (found.strength, [0, 24, 0, 12]),
-        (found.threshold, [0, 5, 10, 19]),
-    ):
+    both = (found.strength, [0, 24, 0, 12]), (found.threshold, [0, 5, 10, 19])
+    for curve, bars in both:
         wide = tables.curve_table(curve, 100, "#", str).splitlines()
         narrow = tables.curve_table(curve, 40, "#", str).splitlines()
         assert [line.count("#") for line in wide] == bars
