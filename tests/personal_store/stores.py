@@ -40,6 +40,16 @@ def json_values(*names):
     )
 
 
+def damaged(data, content, most=8):
+    """Bytes as a bad disk or download leaves them: some changed, perhaps the rest cut
+    off; `data` is hypothesis's."""
+    content = bytearray(content)
+    places = st.integers(0, len(content) - 1)
+    for place in data.draw(st.lists(places, max_size=most)):
+        content[place] = data.draw(st.integers(0, 255))
+    return bytes(content[: data.draw(st.none() | places)])
+
+
 def fill(store, folder, letters=LETTERS):
     """Import some letters and a note."""
     path = folder / "letters.mbox"

@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from personal_store import SourceError, import_source
-from personal_store.files import Source
+from personal_store.files import Source, of_file
 from personal_store.importers.documents import docx, front_matter, odt, prose, text
 from personal_store.importers.structured import array_values
 from personal_store.importers.tables import _lamp_items
 from personal_store.reading.letters import MAX_STORED
 from personal_store.records import ReadOptions
 from personal_store.text.dates import parse_date
-from tests.personal_store.stores import counts, json_values
+from tests.personal_store.stores import counts, damaged, json_values
 from tests.waiting import no_hang
 
 MARCH = parse_date("2024-03-12")
@@ -125,18 +125,16 @@ def test_a_vault_is_read(store, tmp_path):
     )
 
 
-@pytest.mark.parametrize(
-    ("front", "fields"),
-    [
-        ("a: 1\nB c: 'x, y'\n", {"a": ["1"], "b c": ["x, y"]}),
-        ("tags:\n  - one\n  - two # remark\n", {"tags": ["one", "two"]}),
-        ("tags: []\nkey:\n", {"tags": [], "key": []}),
-        ("", {}),
-    ],
-)
-def test_front_matter(front, fields):
+def test_front_matter():
     """What is never closed is none."""
-    assert front_matter(f"--- \n{front}---\nbody") == (fields, "body")
+    front = "a: 1\nB c: 'x, y'\ntags:\n  - one\n  - two # remark\nnone: []\nkey:\n"
+    fields = {"a": ["1"], "b c": ["x, y"], "tags": ["one", "two"]}
+
+    assert front_matter(f"--- \n{front}---\nbody") == (
+        fields | {"none": [], "key": []},
+        "body",
+    )
+    assert front_matter("---\n---\nbody") == ({}, "body")
     assert front_matter(f"---\n{front}") == ({}, f"---\n{front}")
 
 
@@ -144,9 +142,8 @@ def test_front_matter(front, fields):
 def test_no_note_raises_or_invents(text):
     """Nothing is in the prose that was not in the note."""
     _, body = front_matter(f"---\n{text}")
-    said = prose(body)
 
-    assert set(said) <= set(text) | {"-", "\n", " "}
+    assert set(prose(body)) <= set(text) | {"-", "\n", " "}
 
 
 @pytest.mark.parametrize("mark", ["[[", "![", "<!--", "%%", "`", "> ", "[a](", "---\n"])
@@ -196,20 +193,16 @@ def document(**parts) -> bytes:
 @pytest.mark.parametrize(
     ("kind", "parts", "body"),
     [
-        (
-            "docx",
-            {"word__document": WORD, "docProps__core": CORE, "word__comments": "<x/>"},
-            "Dear Anna,\n\nthank you so much\nfor it\n\nIn a box.",
-        ),
-        (
-            "odt",
-            {"content": ODF, "meta": META},
-            "Dear Anna,\n\nthank  you\n so much\nfor it",
-        ),
+        ("docx",
+         {"word__document": WORD, "docProps__core": CORE, "word__comments": "<x/>"},
+         "Dear Anna,\n\nthank you so much\nfor it\n\nIn a box."),
+        ("odt", {"content": ODF, "meta": META},
+         "Dear Anna,\n\nthank  you\n so much\nfor it"),
     ],
-)
+)  # fmt: skip
 def test_word_processors_are_read(store, tmp_path, kind, parts, body):
-    """As they read now: insertions in, deletions and moved text out."""
+    """As they read now: insertions in, deletions and moved text out. Though each is a
+    zip, 'import mbox' does not look into it."""
     (tmp_path / f"a.{kind}").write_bytes(document(**parts))
     (tmp_path / "~$a.docx").write_bytes(b"lock")
 
@@ -218,6 +211,8 @@ def test_word_processors_are_read(store, tmp_path, kind, parts, body):
     assert counts(report) == (1, 0, 0, 0)
     (record,) = store.records()
     assert (record.title, record.sent_at, record.text) == ("A letter", MARCH, body)
+    with pytest.raises(SourceError, match="is not an mbox file"):
+        import_source(store, "mbox", tmp_path / f"a.{kind}")
 
 
 LAUGHS = (
@@ -246,30 +241,16 @@ def test_hostile_documents_are_failures(take, parts, sentence):
     assert sentence in str(report.failures[0])
 
 
-def test_a_document_is_no_archive(take):
-    """Though it is a zip: 'import mbox' does not look into it."""
-    with pytest.raises(SourceError, match="is not an mbox file"):
-        take("mbox", "a.docx", document(word__document=WORD))
-
-
-def damage(content, data):
-    for at in data.draw(st.lists(st.integers(0, len(content) - 1), max_size=5)):
-        content[at] = data.draw(st.integers(0, 255))
-
-
 @settings(max_examples=25)
 @given(st.data())
-def test_no_bytes_stop_the_documents(tmp_path_factory, data):
+def test_no_bytes_stop_the_documents(tmp_path, data):
     """Damaged zips, and damaged XML in whole ones."""
-    xml = bytearray(WORD, "utf-8")
-    damage(xml, data)
-    whole = bytearray(document(word__document=bytes(xml), content=bytes(xml)))
-    damage(whole, data)
-    path = tmp_path_factory.mktemp("any") / "a.docx"
-    path.write_bytes(whole)
+    xml = damaged(data, WORD.encode())
+    path = tmp_path / "a.docx"
+    path.write_bytes(damaged(data, document(word__document=xml, content=xml)))
 
     for importer in (docx, odt):
-        assert len(list(importer.read(Source(path, len(whole)), ReadOptions()))) == 1
+        assert len(list(importer.read(of_file(path), ReadOptions()))) == 1
 
 
 LAMP = [
@@ -296,34 +277,31 @@ LAMP = [
 
 
 @pytest.mark.parametrize("form", ["list", "lines"])
-def test_benchmark_profiles_are_a_history(store, tmp_path, form):
-    path = tmp_path / ("a_questions.json" if form == "list" else "a.jsonl")
-    lines = "\n".join(map(json.dumps, LAMP))
-    path.write_text(json.dumps(LAMP) if form == "list" else lines)
-
-    report = import_source(store, "lamp", path)
-    again = import_source(store, "lamp", tmp_path)
-
-    assert counts(report) == (5, 0, 2, 1)
-    assert counts(again) == (0, 0, 7, 1)
-    assert [(r.kind, r.title, r.text, r.rating) for r in store.records()] == [
-        ("note", "Rain again", "It rained all over the town.", None),
-        ("review", "", "A lovely chair, it creaks.", 4.0),
-        ("review", "Soup", "Hot.", 5.0),
-        ("note", "A paper", "We show that it works.", None),
-        ("note", "Why?", "Because of the weather.", None),
-    ]
-
-
-def test_one_user_of_a_benchmark(take):
-    """One who is not there is a sentence with those who are; '?' asks for them."""
-    data = json.dumps(LAMP[:2])
+def test_benchmark_profiles_are_a_history(store, take, tmp_path, form):
+    """Of all users, or of one: who is not there is a sentence with those who are."""
+    if form == "list":
+        name, data = "a_questions.json", json.dumps(LAMP)
+    else:
+        name, data = "a.jsonl", "\n".join(map(json.dumps, LAMP))
 
     with pytest.raises(SourceError, match=r"no user '\?'; it has: 110, "):
-        take("lamp", "a.json", data, mapping={"user": "?"})
-    report = take("lamp", "a.json", data, mapping={"user": "110"})
+        take("lamp", name, data, mapping={"user": "?"})
+    one = take("lamp", name, data, mapping={"user": "110"})
+    report = take("lamp", name, data)
+    again = import_source(store, "lamp", tmp_path)
 
-    assert counts(report) == (2, 0, 1, 0)
+    assert counts(one) == (2, 0, 1, 1)
+    assert counts(report) == (3, 0, 4, 1)
+    assert counts(again) == (0, 0, 7, 1)
+    assert sorted(
+        (r.kind, r.title, r.text, r.rating or 0) for r in store.records()
+    ) == [
+        ("note", "A paper", "We show that it works.", 0),
+        ("note", "Rain again", "It rained all over the town.", 0),
+        ("note", "Why?", "Because of the weather.", 0),
+        ("review", "", "A lovely chair, it creaks.", 4.0),
+        ("review", "Soup", "Hot.", 5.0),
+    ]
 
 
 @given(st.lists(json_values("profile", "text", "id"), max_size=5), st.integers(0, 4))

@@ -15,7 +15,6 @@ from personal_store.importers.exports import (
 )
 from personal_store.importers.meta import mend
 from personal_store.importers.structured import (
-    Element,
     Row,
     elements,
     has_columns,
@@ -69,18 +68,17 @@ def test_whom_an_answer_is_for(text, expected):
 
 
 def test_messages_that_say_little():
-    little = ("ok", "see you", "https://example.org/a/b/c/d yes")
+    for text in ("ok", "see you", "https://example.org/a/b/c/d yes"):
+        assert says_little(text)
+    for text in ("see you soon", "また明日"):
+        assert not says_little(text)
 
-    assert all(map(says_little, little))
-    assert not any(map(says_little, ("see you soon", "また明日")))
 
-
-@pytest.mark.parametrize("text", ["café", "größer ☕", "plain", "ça", "\ud83d"])
+@pytest.mark.parametrize("text", ["café", "größer ☕", "plain", "ça"])
 def test_letters_in_pieces_are_put_together(text):
     """And whole ones stay whole, whatever they are."""
-    assert mend(text) == text
-    if text.isprintable():
-        assert mend(text.encode().decode("latin-1")) == text
+    assert mend(text) == mend(text.encode().decode("latin-1")) == text
+    assert mend(f"{text}\ud83d") == f"{text}\ud83d"
 
 
 def test_rows_of_a_table(tmp_path):
@@ -115,34 +113,28 @@ def test_tables_that_a_spreadsheet_saved_again(tmp_path, delimiter):
         list(rows(write(tmp_path, "\n".join(lines).encode("utf-16"))))
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [("4", 4.0), ("3,5", 3.5), (5, 5.0), ("", None), ("nan", None), ("1e9", None)],
-)
-def test_ratings(value, expected):
-    assert number(value) == expected
+def test_ratings():
+    told = ("4", "3,5", 5, "", "nan", "1e9")
+
+    assert [number(value) for value in told] == [4.0, 3.5, 5.0, None, None, None]
 
 
 @pytest.mark.parametrize("before", ["", '{"a": "\\"b\\": [", "b": ', "window.YTD.x = "])
 def test_elements_of_a_long_list(tmp_path, before):
-    """Longer than what is read at once; every one is found, positions grow."""
+    """Longer than what is read at once; every one is found, positions grow. What is no
+    object is a failure."""
     entries = [{"n": n, "text": "ü" * 997} for n in range(2_000)]
-    file = write(tmp_path, before + json.dumps(entries, ensure_ascii=False))
+    listed = json.dumps([3, *entries, "x"], ensure_ascii=False)
+    file = write(tmp_path, before + listed)
 
-    found = list(elements(file, "b"))
+    first, *found, last = elements(file, "b")
 
     assert [element.fields for element in found] == entries
     positions = [element.position for element in found]
     assert positions == sorted(set(positions))
     assert 0 < positions[0] < positions[-1] < file.size
-
-
-def test_elements_that_are_no_objects(tmp_path):
-    first, second, third = elements(write(tmp_path, '[3, {"a": 1}, "x"]'))
-
-    assert isinstance(second, Element)
     assert str(first) == "file, entry 1: it is not an object with fields"
-    assert str(third).startswith("file, entry 3:")
+    assert str(last).startswith("file, entry 2002:")
 
 
 @pytest.mark.parametrize("content", ["{}", '{"other": []}', "3", '{"b": {}}'])
@@ -153,14 +145,13 @@ def test_a_file_without_the_list_is_one_sentence(tmp_path, content):
 
 def test_names_are_compared_as_they_are_read():
     """Not by case, invisible marks and the sign of a contact that is not saved."""
-    spellings = [
+    for name in (
         "Tess Field",
         "tess  field",
         "\u200eTess\u202fField",
         "~\u202fTess Field",
-    ]
-
-    assert {identity("x", name) for name in spellings} == {"x:tess field"}
+    ):
+        assert identity("x", name) == "x:tess field"
     assert identity("x", "\u200e ") == ""
 
 

@@ -149,15 +149,17 @@ def test_without_a_name_it_asks_and_lists_the_names(store, service, file):
     assert {r.sender for r in others} == {f"{service}:ben quill"}
 
 
-def test_a_name_told_once_is_known(store):
-    """For other chats of the same service, never for another service."""
+def test_a_name_told_once_is_known(store, take):
+    """For other chats of the same service, never for another service; that it is in
+    none of them is said."""
     imported(store, "whatsapp", EXPORTS / "whatsapp" / "_chat.txt")
 
-    again = imported(store, "whatsapp", me=[])
-
-    assert again.added == 3
+    assert imported(store, "whatsapp", me=[]).added == 3
+    report = take("whatsapp", "_chat.txt", "[01.02.2023, 08:03:00] Ada: Who is it?\n")
+    assert (report.added, report.received) == (0, 1)
+    assert "nothing here was written by tess field" in report.notes[-1]
+    (path,) = (EXPORTS / "facebook").rglob("message_1.json")
     with pytest.raises(SourceError, match="--me NAME"):
-        (path,) = (EXPORTS / "facebook").rglob("message_1.json")
         imported(store, "facebook", path, me=[])
 
 
@@ -173,13 +175,3 @@ def test_a_name_can_be_added_later(store, take):
 
     assert report.notes[0].startswith("taking tess@example.org for you")
     assert report.added == 1
-
-
-def test_chats_without_the_owner_are_said(store, take):
-    imported(store, "whatsapp", EXPORTS / "whatsapp" / "_chat.txt")
-    chat = "[01.02.2023, 08:03:00] Ada: Who is there now?\n"
-
-    report = take("whatsapp", "_chat.txt", chat)
-
-    assert (report.added, report.received) == (0, 1)
-    assert "nothing here was written by tess field" in report.notes[-1]

@@ -19,7 +19,8 @@ def test_importers_are_found_by_their_names():
         assert isinstance(importers.load(name), importers.Importer)
 
 
-def test_a_folder_of_messages(store, tmp_path):
+def test_a_folder_of_messages(store, take, tmp_path):
+    """A mailbox given as a message is one sentence."""
     folder = tmp_path / "sent"
     (folder / "2024").mkdir(parents=True)
     (folder / "a.eml").write_bytes(message(number=1))
@@ -28,16 +29,11 @@ def test_a_folder_of_messages(store, tmp_path):
     (folder / "notes.txt").write_text("no mail")
 
     first = import_source(store, "eml", folder)
-    second = import_source(store, "eml", folder)
-    single = import_source(store, "eml", folder / "a.eml")
 
     assert counts(first) == (2, 0, 0, 1)
     assert "c.eml" in str(first.failures[0])
-    assert counts(second) == (0, 0, 2, 1)
-    assert counts(single) == (0, 0, 1, 0)
-
-
-def test_a_mailbox_given_as_message_is_one_sentence(take):
+    assert counts(import_source(store, "eml", folder)) == (0, 0, 2, 1)
+    assert counts(import_source(store, "eml", folder / "a.eml")) == (0, 0, 1, 0)
     with pytest.raises(SourceError, match="import mbox"):
         take("eml", "a.eml", b"From a@b Tue Mar 12 10:02:03 2024\n" + message())
 
@@ -71,35 +67,28 @@ def features(*reviews):
 
 def test_google_reviews(store, take):
     """Place, stars, date and text, in older spellings, too; ratings alone are skipped,
-    bad ones listed."""
+    bad ones listed. One that was edited replaces the old one."""
     bare = review("", google_maps_url="https://maps.example.org/?cid=2")
     content = features(review(), bare, "nonsense", OLDER)
+    edits = features(review(), review("Lovely soup, and quick by now."))
 
     report = take("google_reviews", "Reviews.json", content)
 
     assert counts(report) == (2, 0, 1, 1)
-    assert [
-        (r.kind, r.recipient, r.rating, r.text, r.sent_at) for r in store.records()
-    ] == [
-        ("review", place, stars, text, parse_date(date))
-        for place, stars, text, date in (
-            ("Soup Kitchen", 4.0, "Lovely soup, slow service.", "2024-03-12T10:15:00Z"),
-            ("Bakery", 5.0, "Best bread in town.", "2019-05-01T08:00:00Z"),
-        )
-    ]
+    soup, bread = store.records()
+    assert (soup.kind, soup.recipient, soup.rating) == ("review", "Soup Kitchen", 4.0)
+    assert soup.text == "Lovely soup, slow service."
+    assert soup.sent_at == parse_date("2024-03-12T10:15:00Z")
+    assert (bread.kind, bread.recipient, bread.rating) == ("review", "Bakery", 5.0)
+    assert bread.text == "Best bread in town."
+    assert bread.sent_at == parse_date("2019-05-01T08:00:00Z")
 
-
-def test_an_edited_review_replaces_the_old_one(store, take):
-    """The same again changes nothing."""
-    edits = features(review(), review("Lovely soup, and quick by now."))
-    take("google_reviews", "Reviews.json", features(review()))
-
-    edited = take("google_reviews", "Reviews.json", edits)
-    again = take("google_reviews", "Reviews.json", edits)
-
-    assert counts(edited) == (0, 1, 1, 0)
-    assert counts(again) == (0, 0, 2, 0)
-    assert [p.text for p in store.recent()] == ["Lovely soup, and quick by now."]
+    assert counts(take("google_reviews", "Reviews.json", edits)) == (0, 1, 1, 0)
+    assert counts(take("google_reviews", "Reviews.json", edits)) == (0, 0, 2, 0)
+    assert {r.text for r in store.records()} == {
+        "Lovely soup, and quick by now.",
+        "Best bread in town.",
+    }
 
 
 GERMAN = 'Datum;An;Was\r\n12.03.2024;Jürgen;"Schöne<br>Grüße &amp; Küsse"\r\n'
@@ -109,20 +98,16 @@ LONGEST = "x,y\nshort one,This is by far the longest of all the columns.\n"
 @pytest.mark.parametrize(
     ("content", "mapping", "found"),
     [
-        (
-            "Id,Created,Subject,Body,Stars\n1,2024-03-12,Chair,It creaks a lot.,2\n",
-            {},
-            ("review", "Chair", "", "It creaks a lot.", 2.0),
-        ),
-        (  # semicolons, quoted line breaks, a German date, markup, another charset
-            GERMAN.encode("cp1252"),
-            {"text": "was", "date": "Datum", "to": "An", "kind": "post"},
-            ("post", "", "Jürgen", "Schöne\nGrüße & Küsse", None),
-        ),
+        ("Id,Created,Subject,Body,Stars\n1,2024-03-12,Chair,It creaks a lot.,2\n",
+         {}, ("review", "Chair", "", "It creaks a lot.", 2.0)),
+        # semicolons, quoted line breaks, a German date, markup, another charset
+        (GERMAN.encode("cp1252"),
+         {"text": "was", "date": "Datum", "to": "An", "kind": "post"},
+         ("post", "", "Jürgen", "Schöne\nGrüße & Küsse", None)),
         (LONGEST, {}, ("note", "", "", LONGEST.split(",")[-1].strip(), None)),
     ],
     ids=["guessed", "given", "the longest"],
-)
+)  # fmt: skip
 def test_columns_of_a_table(store, take, content, mapping, found):
     take("csv", "a.csv", content, mapping=mapping)
 
@@ -155,44 +140,38 @@ def test_unclear_columns_are_listed(take, mapping, sentence):
         take("csv", "a.csv", "a,b\n1,2\n", mapping=mapping)
 
 
-def test_bad_rows_are_listed_and_the_rest_is_read(take):
-    rows = "id,text\n1,The first of them.\n2,too,many\n3,\n4,The last of them.\n"
+def test_rows_of_a_table(store, take):
+    """Bad ones are listed and the rest is read; an edited one replaces the old one."""
+    rows = "id,date,text\n1,2024-03-12,The first.\n2,too,many,x\n3,,\n4,,The last.\n"
+    later = "id,date,text\n5,,Another one.\n1,2024-03-12,The first was edited.\n"
 
     report = take("csv", "a.csv", rows)
 
     assert counts(report) == (2, 0, 1, 1)
     assert str(report.failures[0]) == (
-        "a.csv, line 3: it has 3 fields, the first line has 2"
+        "a.csv, line 3: it has 4 fields, the first line has 3"
     )
+    assert counts(take("csv", "a.csv", later)) == (1, 1, 0, 0)
+    assert sorted(r.text for r in store.records()) == [
+        *("Another one.", "The first was edited.", "The last.")
+    ]
 
 
 def test_json_lines_and_lists(store, take):
     """Nested fields have dotted names; half characters go; the same text in another
     form is known already."""
-    row = {
-        "id": 7,
-        "data": {"body": "A half \ud83d face\0 here."},
-        "created_utc": 1.7e9,
-    }
+    body = {"body": "A half \ud83d face\0 here."}
+    row = {"id": 7, "data": body, "created_utc": 1.7e9}
+    lines = json.dumps(row) + "\n{broken\n[]\n"
     mapping = {"text": "data.body"}
 
-    lines = take(
-        "jsonl", "a.jsonl", json.dumps(row) + "\n{broken\n[]\n", mapping=mapping
-    )
+    first = take("jsonl", "a.jsonl", lines, mapping=mapping)
     again = take("jsonl", "a.json", json.dumps([row]), mapping=mapping)
 
-    assert counts(lines) == (1, 0, 0, 2)
+    assert counts(first) == (1, 0, 0, 2)
     assert counts(again) == (0, 0, 1, 0)
     (record,) = store.records()
     assert (record.sent_at, record.text) == (1_700_000_000, "A half ? face here.")
-
-
-def test_an_edited_row_replaces_the_old_one(store, take):
-    take("csv", "a.csv", "id,date,text\n1,2024-03-12,The old text.\n")
-    later = "id,date,text\n2,2024-03-13,Another text.\n1,2024-03-12,The new text.\n"
-
-    assert counts(take("csv", "a.csv", later)) == (1, 1, 0, 0)
-    assert sorted(r.text for r in store.records()) == ["Another text.", "The new text."]
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "google_reviews"])
@@ -220,11 +199,7 @@ DATES = ("2024-03-12", "2024-03-12T00:00:00Z", "2024-03-12T01:00:00+01:00",
 ENDLESS = ("9" * 400, 10**400, float("inf"), "1" * 41, "nan")
 
 
-@pytest.mark.parametrize("date", DATES)
-def test_dates(date):
-    assert parse_date(date) == 1_710_201_600
-
-
-@pytest.mark.parametrize("value", ["yesterday", "", *ENDLESS])
-def test_what_is_no_date(value):
-    assert parse_date(value) is None
+def test_dates():
+    assert [parse_date(date) for date in DATES] == [1_710_201_600] * len(DATES)
+    for value in ("yesterday", "", *ENDLESS):
+        assert parse_date(value) is None, value

@@ -16,10 +16,6 @@ def texts(store):
 COMMENTS = "id,permalink,date,ip,subreddit,gildings,link,parent,body,media\n"
 
 
-def comment(number, body):
-    return f'c{number},p,2024-03-12 09:00:00 UTC,,sail,0,l,,"{body}",\n'
-
-
 def test_marks_of_reddit_are_nobodys_words(store, take):
     gone = ["[deleted]", "[ Removed by Reddit ]", "[removed by moderator]",
             "[deleted by user]", "[unavailable]", "*[removed]*",
@@ -30,9 +26,12 @@ def test_marks_of_reddit_are_nobodys_words(store, take):
         ">!The mate did it!< I said.": ">!The mate did it!< I said.",
         "They [removed] the mast.": "They [removed] the mast.",
     }
-    rows = [comment(number, body) for number, body in enumerate([*gone, *kept])]
+    rows = "".join(
+        f'c{number},p,2024-03-12 09:00:00 UTC,,sail,0,l,,"{body}",\n'
+        for number, body in enumerate([*gone, *kept])
+    )
 
-    report = take("reddit", "comments.csv", COMMENTS + "".join(rows))
+    report = take("reddit", "comments.csv", COMMENTS + rows)
 
     assert texts(store) == [*kept.values()]
     assert report.reasons == {"deleted": len(gone)}
@@ -56,49 +55,45 @@ def test_drafts_of_linkedin_were_never_sent(store, take, folder, draft, talk):
     assert report.reasons == {"drafts": 1}
 
 
-def tweet(number, text, versions=()):
-    told = {"editTweetIds": [str(one) for one in versions]}
-    first = versions[:1] == (number,)
-    info = {"initial": told} if first else {"edit": {"editControlInitial": told}}
-    fields = {"id_str": str(number), "full_text": text} | (
-        {"edit_info": info} if versions else {}
-    )
-    return {"tweet": {**fields, "created_at": "Tue Mar 12 09:01:00 +0000 2024"}}
-
-
 def archive(*tweets):
-    listed = f"window.YTD.tweets.part0 = {json.dumps(tweets)}"
+    """A zip of posts: (id, text, ids of its versions, or of none)."""
+    listed = []
+    for number, text, versions in tweets:
+        told = {"editTweetIds": [str(one) for one in versions]}
+        first = versions[:1] == (number,)
+        info = {"initial": told} if first else {"edit": {"editControlInitial": told}}
+        fields = {"id_str": str(number), "full_text": text}
+        fields |= {"edit_info": info} if versions else {}
+        date = {"created_at": "Tue Mar 12 09:01:00 +0000 2024"}
+        listed.append({"tweet": fields | date})
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w") as packed:
-        packed.writestr("data/tweets.js", listed)
+        script = f"window.YTD.tweets.part0 = {json.dumps(listed)}"
+        packed.writestr("data/tweets.js", script)
     return target.getvalue()
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
 def test_of_an_edited_post_the_last_form_is_read(store, take, order):
-    forms = [tweet(5, "Teh rope", (5, 6, 8)), tweet(6, "The rop", (5, 6, 8)),
-             tweet(8, "The rope", (5, 6, 8))]  # fmt: skip
-    packed = archive(tweet(7, "A boat"), *(forms[one] for one in order))
+    forms = [(5, "Teh rope"), (6, "The rop"), (8, "The rope")]
+    edited = [(*forms[one], (5, 6, 8)) for one in order]
 
-    report = take("x_archive", "x.zip", packed)
+    report = take("x_archive", "x.zip", archive((7, "A boat", ()), *edited))
 
     assert sorted(texts(store)) == ["A boat", "The rope"]
     assert report.reasons == {"older versions of edited posts": 2}
 
 
-def test_a_post_that_is_edited_after_an_import_is_replaced(store, take):
-    take("x_archive", "1.zip", archive(tweet(5, "Teh rope", (5,))))
-    later = archive(tweet(6, "The rope", (5, 6)), tweet(5, "Teh rope", (5, 6)))
+@pytest.mark.parametrize("known", [(5,), (5, 6)])
+def test_a_post_that_is_edited_after_an_import_is_replaced(store, take, known):
+    """Before, the one that is there is read, whatever came after it."""
+    take("x_archive", "1.zip", archive((5, "Teh rope", known)))
+    assert texts(store) == ["Teh rope"]
+    later = archive((6, "The rope", (5, 6)), (5, "Teh rope", (5, 6)))
 
     report = take("x_archive", "2.zip", later)
 
     assert (report.updated, texts(store)) == (1, ["The rope"])
-
-
-def test_a_version_whose_successors_are_not_there_is_read(store, take):
-    take("x_archive", "x.zip", archive(tweet(5, "Teh rope", (5, 6))))
-
-    assert texts(store) == ["Teh rope"]
 
 
 SAID = {"id": 1, "from": "Ben", "date_unixtime": "1", "text": ["a ", {"text": "b"}]}

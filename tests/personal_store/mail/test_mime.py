@@ -54,21 +54,14 @@ def library(raw):
     return email.parser.BytesParser(policy=email.policy.compat32).parsebytes(raw)
 
 
-def with_returns(raw):
-    return re.sub(rb"\r?\n", b"\r\n", raw)
+def test_messages_have_the_same_parts():
+    """Awkward ones, with the line ends of Unix and of Windows, and a mailbox."""
+    awkward = [path.read_bytes() for path in AWKWARD]
+    windows = [re.sub(rb"\r?\n", b"\r\n", raw) for raw in awkward]
 
-
-@pytest.mark.parametrize("path", AWKWARD, ids=lambda path: path.stem)
-@pytest.mark.parametrize("change", [bytes, with_returns], ids=["unix", "windows"])
-def test_awkward_messages_have_the_same_parts(path, change):
-    raw = change(path.read_bytes())
-
-    assert parts(message_of(raw)) == expected_parts(library(raw))
-
-
-def test_a_mailbox_has_the_same_parts():
-    for raw in messages(400, seed=3):
-        assert parts(message_of(raw)) == expected_parts(library(raw))
+    assert awkward
+    for raw in (*awkward, *windows, *messages(200, seed=3)):
+        assert parts(message_of(raw)) == expected_parts(library(raw)), raw[:300]
 
 
 FIELDS = (b"From: a@example.org", b"Subject:", b"subject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=",
@@ -104,14 +97,15 @@ def test_broken_headers_are_read_as_the_library_reads_them(lines, ending):
     ids=["envelope last", "half a type", "too long a type", "digest"],
 )
 def test_odd_messages_have_the_same_parts(head):
+    """But for blanks at their ends."""
     raw = head + b"\n\nThe text.\n"
 
-    told, expected = parts(message_of(raw)), expected_parts(library(raw))
+    told, expected = (
+        [(kind, headers, text and text.split()) for kind, headers, text in found]
+        for found in (parts(message_of(raw)), expected_parts(library(raw)))
+    )
 
-    assert [part[:2] for part in told] == [part[:2] for part in expected]
-    assert [part[2] and part[2].split() for part in told] == [
-        part[2] and part[2].split() for part in expected
-    ]
+    assert told == expected
 
 
 TOKENS = st.sampled_from(
@@ -129,7 +123,8 @@ TOKENS = st.sampled_from(
 @example("text/plain; name*=utf-8''Gr%C3%BC%C3%9Fe.txt")
 @example("attachment; filename=a.pdf; filename=b.pdf;")
 def test_parameters_are_those_that_the_library_finds(value):
-    """Also of what is written in no common way, once its lines are joined."""
+    """Also of what is written in no common way, once its lines are joined; those
+    without a value may be left out."""
     message = email.message.Message()
     message["Content-Type"] = unfolded(value)
     expected = {}
@@ -140,9 +135,7 @@ def test_parameters_are_those_that_the_library_finds(value):
     told = content_of(value)
 
     assert {**expected, **told.parameters} == expected
-    assert {k: v for k, v in expected.items() if v} == {
-        k: v for k, v in told.parameters.items() if v
-    }
+    assert all(told.parameters.get(k, "") == v for k, v in expected.items())
     if told.value.count("/") == 1:
         assert told.value == message.get_content_type()
 
@@ -187,26 +180,22 @@ def test_hostile_messages_take_no_long_time(case):
         message_of(HEADS[case])
 
 
-BYTES = (b"Gr\xfc\xdfe", "Привет, как дела".encode("koi8-r"))
-
-
 @pytest.mark.parametrize(
     ("raw", "read"),
     [
         # without a charset it is guessed, where there is enough to guess from
-        (BYTES[0].decode("ascii", "surrogateescape"), "Grüße"),
-        (BYTES[1].decode("ascii", "surrogateescape"), "Привет, как дела"),
+        (b"Gr\xfc\xdfe", "Grüße"),
+        ("Привет, как дела".encode("koi8-r"), "Привет, как дела"),
         # a fold keeps its blank, but between two encoded words
-        ("=?UTF-8?Q?Caf=C3=A9?=\n from the quay", "Café from the quay"),
-        ("=?UTF-8?Q?Caf=C3=A9?=\r\n from the quay", "Café from the quay"),
-        ("from the\n =?UTF-8?Q?caf=C3=A9?=", "from the café"),
-        ("from the\r\n\t=?UTF-8?B?Y2Fmw6k=?=\r\n\ttoo", "from the café too"),
-        ("=?UTF-8?Q?Caf?=\n =?UTF-8?Q?=C3=A9?=", "Café"),
-        ("=?us-ascii*en?Q?Caf?= =?iso-8859-1*fr?Q?=E9?=", "Café"),
+        (b"=?UTF-8?Q?Caf=C3=A9?=\r\n from the quay", "Café from the quay"),
+        (b"from the\n =?UTF-8?Q?caf=C3=A9?=", "from the café"),
+        (b"from the\r\n\t=?UTF-8?B?Y2Fmw6k=?=\r\n\ttoo", "from the café too"),
+        (b"=?UTF-8?Q?Caf?=\n =?UTF-8?Q?=C3=A9?=", "Café"),
+        (b"=?us-ascii*en?Q?Caf?= =?iso-8859-1*fr?Q?=E9?=", "Café"),
     ],
 )
 def test_headers_are_decoded(raw, read):
-    assert header_text(raw) == read
+    assert header_text(raw.decode("ascii", "surrogateescape")) == read
 
 
 WORDS = st.text("abcü 丼", min_size=1, max_size=8).map(str.strip).filter(bool)
@@ -216,17 +205,20 @@ PIECES = st.one_of(
 )
 
 
+def with_header(name, raw):
+    """What the library reads in a header."""
+    text = f"{name}: {raw}\n\ntext"
+    return email.message_from_string(text, policy=email.policy.default)[name]
+
+
 @given(
     st.lists(PIECES, min_size=1, max_size=6),
     st.lists(st.sampled_from([" ", "\n ", "\r\n ", "\n\t"]), min_size=6, max_size=6),
 )
 def test_encoded_subjects_are_read_as_the_library_reads_them(pieces, blanks):
     raw = "".join(map("".join, zip(blanks, pieces, strict=False))).strip()
-    message = email.message_from_string(
-        f"Subject: {raw}\n\ntext", policy=email.policy.default
-    )
 
-    assert header_text(raw) == " ".join(str(message["Subject"]).split())
+    assert header_text(raw) == " ".join(str(with_header("Subject", raw)).split())
 
 
 NAMES = st.text("abcü ", max_size=8).map(str.strip)
@@ -240,24 +232,19 @@ def test_well_formed_addresses_are_those_of_the_library(people):
     raw = ", ".join(
         email.utils.formataddr((name, f"{local}@example.org")) for name, local in people
     )
-    message = email.message_from_string(
-        f"To: {raw}\n\ntext", policy=email.policy.default
-    )
 
     assert addresses([raw]) == [
-        (found.display_name, found.addr_spec) for found in message["To"].addresses
+        (found.display_name, found.addr_spec)
+        for found in with_header("To", raw).addresses
     ]
 
 
-@pytest.mark.parametrize("said", ["abc def", "abcdef"], ids=["as it is", "joined"])
 @pytest.mark.parametrize("fold", ["\n ", "\r\n\t", "\n  "])
-def test_a_boundary_folded_in_its_middle_is_found(said, fold):
+def test_a_boundary_folded_in_its_middle_is_found(fold):
     """Whether the blank is part of it or not; the text was lost as a whole."""
-    blank = fold.strip("\r\n")
-    said = said.replace(" ", blank)
-    raw = (
-        "From: sam@example.com\nContent-Type: multipart/mixed;\n"
-        f' boundary="abc{fold}def"\n\n--{said}\n\nThe text.\n--{said}--\n'
-    )
-
-    assert parse(raw.encode()).plain == "The text."
+    for said in (f"abc{fold}def".replace("\r", "").replace("\n", ""), "abcdef"):
+        raw = (
+            "From: sam@example.com\nContent-Type: multipart/mixed;\n"
+            f' boundary="abc{fold}def"\n\n--{said}\n\nThe text.\n--{said}--\n'
+        )
+        assert parse(raw.encode()).plain == "The text."
