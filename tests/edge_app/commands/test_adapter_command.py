@@ -2,7 +2,9 @@
 
 import json
 import threading
+from functools import partialmethod
 from random import Random
+from unittest.mock import Mock
 
 import pytest
 
@@ -66,19 +68,10 @@ def test_what_reads_no_history_has_learnt_no_text(run, adapter):
 def test_no_base_and_no_server_is_given_the_adapter(adapter, monkeypatch):
     """The base on the device is opened without it; the server that is started is told
     two models and nothing of it."""
-    opened, started = [], []
-
-    def open_slots(self, *arguments, adapter=None, **others):
-        opened.append(adapter)
-        return really(self, *arguments, adapter=adapter, **others)
-
-    def start(*arguments):
-        started.append(arguments)
-        raise CloudUnreachableError("there is no server in this test")
-
-    really = LlamaModel.open
-    monkeypatch.setattr(LlamaModel, "open", open_slots)
-    monkeypatch.setattr(service_module, "ChildServer", start)
+    started = Mock(side_effect=CloudUnreachableError("there is none in this test"))
+    opened = Mock(side_effect=LlamaModel.open)
+    monkeypatch.setattr(LlamaModel, "open", partialmethod(opened))
+    monkeypatch.setattr(service_module, "ChildServer", started)
     config = service_config(Settings(threads=1), server="", lora="mine")
     service = WritingService(config)
     brief = Request("Thank her for the tea", "email", "Ana")
@@ -86,8 +79,9 @@ def test_no_base_and_no_server_is_given_the_adapter(adapter, monkeypatch):
         wanted = WriteRequest(brief, settings=MethodSettings(method), max_tokens=4)
         service.write(wanted, lambda _: None, threading.Event())
     service.close()
-    assert opened == [config.adapter, None]
-    assert started == [(config.generalist, config.specialist, config.engine)]
+    worn = [call.kwargs.get("adapter") for call in opened.call_args_list]
+    assert worn == [config.adapter, None]
+    started.assert_called_once_with(config.generalist, config.specialist, config.engine)
 
 
 def test_an_adapter_that_cannot_be_worn_is_refused(run, adapter):

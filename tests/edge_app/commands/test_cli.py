@@ -53,7 +53,8 @@ def test_quick_commands_load_no_screen_and_no_model():
 
 def test_streams_that_cannot_be_used_are_no_traceback():
     """Closed ones, in whose place nothing else is opened; a reader that leaves; a full
-    disk, of which Python adds no sentence of its own at the end."""
+    disk, of which Python adds no sentence of its own at the end. What Latin-1 cannot
+    show becomes a question mark."""
     done = specsteer("specsteer status <&- >&- 2>&-")
     assert (done.stdout, done.stderr, done.returncode) == (b"", b"", 0)
     done = specsteer("specsteer --help | true; exit ${PIPESTATUS[0]}")
@@ -62,6 +63,11 @@ def test_streams_that_cannot_be_used_are_no_traceback():
         done = specsteer("specsteer status > /dev/full")
         assert done.stderr == b"Error: no space left on device\n"
         assert done.returncode == 1
+    home = os.environ["SPECSTEER_HOME"] + "/日本"
+    done = specsteer(
+        "specsteer status", PYTHONIOENCODING="latin-1", SPECSTEER_HOME=home
+    )
+    assert (done.stderr, b"/??\n" in done.stdout) == (b"", True)
 
 
 def test_what_was_not_agreed_to_is_said_by_the_status_alone(letters, monkeypatch):
@@ -69,15 +75,6 @@ def test_what_was_not_agreed_to_is_said_by_the_status_alone(letters, monkeypatch
     with pytest.raises(SystemExit) as ended:
         installed.main()
     assert ended.value.code == 1
-
-
-def test_a_terminal_of_another_age():
-    """What Latin-1 cannot show becomes a question mark."""
-    home = os.environ["SPECSTEER_HOME"] + "/日本"
-    done = specsteer(
-        "specsteer status", PYTHONIOENCODING="latin-1", SPECSTEER_HOME=home
-    )
-    assert (done.stderr, b"/??\n" in done.stdout) == (b"", True)
 
 
 def sentence(result):

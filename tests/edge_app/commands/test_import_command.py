@@ -88,7 +88,8 @@ def test_one_that_was_broken_off_goes_on(run, tmp_path):
 
 
 def test_what_does_not_say_who_wrote_it_needs_a_word(run, tmp_path):
-    """The plan says which, and how; the word is for auto alone."""
+    """The plan says which, and how; the word is for auto alone. A kind that cannot be
+    imported does not stop the others: it says why, and so does the status."""
     folder = tmp_path / "mine"
     folder.mkdir()
     (folder / "lines.jsonl").write_text(LINES)
@@ -97,8 +98,13 @@ def test_what_does_not_say_who_wrote_it_needs_a_word(run, tmp_path):
     assert refused.exit_code == 1
     assert "1 jsonl, 1 markdown, which do not say who wrote them" in refused.stdout
     assert "add --mine if you wrote all of it" in refused.stderr
+    for sender in "ab":
+        mail = message("Whose letters are these?", sender=f"{sender}@x.org")
+        (folder / f"{sender}.eml").write_bytes(mail)
     taken = run("import", "auto", folder, "--yes", "--mine")
     assert taken.stdout.splitlines()[-1] == "added 2, skipped 0, failed 0"
+    assert "eml: It is not clear which address is yours" in taken.stderr
+    assert taken.exit_code == 1
     wrong = run("import", "markdown", folder, "--mine")
     assert (wrong.exit_code, "--mine is for auto" in wrong.stderr) == (2, True)
 
@@ -121,20 +127,6 @@ def test_on_a_terminal_it_asks(run, takeout, monkeypatch):
         result = run("import", "auto", takeout)
         assert ("added 1" in result.stdout) == answer
         assert ("Nothing is imported." in result.stderr) == (not answer)
-
-
-def test_a_kind_that_cannot_be_imported_does_not_stop_the_others(run, tmp_path):
-    """It says why, and the status says that something is missing."""
-    folder = tmp_path / "mixed"
-    folder.mkdir()
-    for sender in "ab":
-        mail = message("Whose letters are these?", sender=f"{sender}@x.org")
-        (folder / f"{sender}.eml").write_bytes(mail)
-    (folder / "a.jsonl").write_text(LINES)
-    result = run("import", "auto", folder, "--yes", "--mine")
-    assert result.exit_code == 1
-    assert "eml: It is not clear which address is yours" in result.stderr
-    assert result.stdout.splitlines()[-1] == "added 1, skipped 0, failed 0"
 
 
 def process(program, *words):

@@ -33,7 +33,8 @@ def texts(result):
     return [json.loads(line)["text"] for line in result.stdout.splitlines()]
 
 
-def test_filters_show_nothing_else(run, filled):
+def test_what_is_found(run, filled):
+    """Filters show nothing else; the parts of a score add up to it."""
     for options, found in (
         ("--person anna", "The boat is ready"),
         ("--person ben@example.org", "Your boat was left"),
@@ -44,23 +45,15 @@ def test_filters_show_nothing_else(run, filled):
         result = run("search", "--json", *options.split(), "boat ready harbour")
         (text,) = texts(result)
         assert text.startswith(found), options
-
-
-def test_each_score_is_explained(run, filled):
-    """The parts add up to the score, and the words to their part."""
-    lines = run("search", "--explain", "--to", "Anna", "boat ready").stdout.splitlines()
-    score = float(lines[0].split()[0])
-    parts = lines[2].strip().split(" + ")
+    explained = run("search", "--explain", "--to", "Anna", "boat ready")
+    scored, _, reasons, *_ = explained.stdout.splitlines()
+    parts = reasons.strip().split(" + ")
     assert parts[0].startswith("words ")
     assert "ready " in parts[0]
     assert parts[-1].startswith("same recipient ")
-    assert sum(float(part.split(" (")[0].split()[-1]) for part in parts) == (
-        pytest.approx(score, abs=0.02)
-    )
-
-
-def test_what_others_wrote_is_found_apart(run, filled):
-    """Never among own texts; with who sent it."""
+    score = sum(float(part.split(" (")[0].split()[-1]) for part in parts)
+    assert score == pytest.approx(float(scored.split()[0]), abs=0.02)
+    # What others wrote is never among own texts; it is found with who sent it.
     assert not any("Carla" in text for text in texts(run("search", "--json", "boat")))
     result = run("search", "--received", "boat")
     assert "Shall we invite Carla" in result.stdout

@@ -2,7 +2,7 @@
 the embedded model; garbage that is imported."""
 
 import json
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import date, datetime
 
@@ -96,16 +96,13 @@ def test_two_commands_at_once_do_not_mix_their_lines():
     """Each line is one write."""
     payload = b"x" * 50_000
 
-    def write():
+    def write(_):
         with closing(Ledger(ledger_path())) as ledger:
             for _ in range(40):
                 ledger.add(entry(payload=payload))
 
-    threads = [threading.Thread(target=write) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write, range(4)))
     assert [one.payload for one in read_ledger(ledger_path())] == [payload] * 160
 
 

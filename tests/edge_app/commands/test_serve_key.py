@@ -5,7 +5,7 @@ import json
 import pytest
 
 from base.owner_only import exposure
-from edge_app.commands.serve import kept_key, key_path
+from edge_app.commands.serve import key_path
 from edge_app.endpoint.app import EndpointServer
 from edge_app.service.service import WritingService
 
@@ -25,22 +25,16 @@ def started(run, home, monkeypatch):
 
 
 def test_the_key_stays_until_another_is_wanted(started):
-    """The file is for its owner's eyes alone."""
+    """The file is for its owner's eyes alone, also where somebody copied it with other
+    rights."""
     first = started()
+    key_path().chmod(0o644)
     assert started() == first
     assert exposure(key_path()) == ""
     other = started("--new-key")
     assert other != first
     assert started() == other
     assert first not in key_path().read_text()
-
-
-def test_a_key_that_others_could_read_is_closed_to_them(home):
-    """As where somebody copied it with other rights."""
-    key = kept_key(key_path(), new=True)
-    key_path().chmod(0o644)
-    assert kept_key(key_path(), new=False) == key
-    assert exposure(key_path()) == ""
 
 
 def test_a_file_that_holds_no_key_is_refused(run, home):

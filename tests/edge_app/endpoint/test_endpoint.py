@@ -2,6 +2,7 @@
 
 import json
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import httpx
@@ -258,17 +259,14 @@ def test_a_program_that_leaves_stops_the_text(service):
 def test_texts_wait_for_each_other_but_not_too_many(service, monkeypatch):
     openai = pytest.importorskip("openai")
     monkeypatch.setattr(writing, "WAITING", 1)
-    done = []
 
     def write(url):
         with client(url) as asked:
-            done.append(asked.chat.completions.create(**CHAT))
+            return asked.chat.completions.create(**CHAT)
 
-    with serving(service) as (url, _, app):
+    with serving(service) as (url, _, app), ThreadPoolExecutor(2) as pool:
         service.gate.clear()
-        threads = [threading.Thread(target=write, args=(url,)) for _ in range(2)]
-        for thread in threads:
-            thread.start()
+        done = [pool.submit(write, url) for _ in range(2)]
         wait_until(lambda: len(app.state.texts) == 2, "they do not wait")
         with client(url) as asked, pytest.raises(openai.RateLimitError) as refused:
             asked.chat.completions.create(**CHAT)
@@ -276,9 +274,7 @@ def test_texts_wait_for_each_other_but_not_too_many(service, monkeypatch):
         assert service.begun.wait(PATIENCE)
         assert len(service.requests) == 1
         service.gate.set()
-        for thread in threads:
-            thread.join(PATIENCE)
-    assert len(done) == 2
+        assert all(one.result(PATIENCE).choices for one in done)
 
 
 def test_a_server_that_is_stopped_ends_its_text(service):

@@ -1,21 +1,28 @@
-"""Real texts under the real embedded pair."""
+"""What a text costs: the chain rule, the target and the share that is kept; and real
+texts under the real embedded pair."""
 
 from dataclasses import replace
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
 from evaluation_helpers import case as usual_case
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from decoding_core.errors import StoppedError, VocabularyMismatchError
+from decoding_core.errors import EngineError, StoppedError, VocabularyMismatchError
+from decoding_core.methods.steering import Steering, log_steered
 from decoding_core.sampling import log_softmax
-from edge_app.evaluation.pair import Measuring, Pair
+from edge_app.evaluation.pair import Measuring, Pair, Readers, read
 from models.chat import prompt_ids
 from models.engines.llama_cpp import LlamaModel
 from models.files import locate
 from models.prompts import public_messages
 from models.running.settings import EngineSettings
+from tests.exact import emitted_by_server, row_of, steered
+from tests.fakes import HashEngine
 
 TEXT = "Hullo Ana,\n\nThank you for the pier photos. Héllo!\n\nBest,\nTess"
 HOW = Measuring(strengths=(0.0, 1.0), thresholds=(0.5,))
@@ -77,3 +84,78 @@ def test_two_families_do_not_fit(monkeypatch):
     )
     with pytest.raises(VocabularyMismatchError, match=r"specialist.*generalist"):
         Pair(*ids, EngineSettings(threads=1, extra_buffers=False))
+
+
+SIZE = 17
+PUBLIC, PRIVATE = (3, 1, 4), (1, 5, 9, 2, 6)
+texts = st.lists(st.integers(0, SIZE - 1), min_size=1, max_size=12)
+
+
+def readers(generalist="large"):
+    engines = map(HashEngine, ("small", "small", generalist))
+    return Readers(*engines, PUBLIC, PRIVATE)
+
+
+def rows_of(name, prompt, token_ids):
+    """Log-probabilities (T, V) of what follows, one step at a time."""
+    engine = HashEngine(name)
+    parts = [prompt, *([token] for token in token_ids[:-1])]
+    logits = [engine.evaluate(part)[0] for part in parts]
+    return log_softmax(np.array(logits, np.float64))
+
+
+def cost(*asked):
+    """Nats of each token (T,)."""
+    return -rows_of(*asked)[np.arange(len(asked[-1])), asked[-1]]
+
+
+@given(texts, st.integers(1, 20))
+def test_the_cost_is_that_of_the_chain_rule(token_ids, rows):
+    opinions = read(readers(), token_ids, [1.0], [0.5], rows)
+    assert_allclose(opinions.base, cost("small", PUBLIC, token_ids))
+    assert_allclose(opinions.specialist, cost("small", PRIVATE, token_ids))
+    assert_allclose(opinions.generalist, cost("large", PUBLIC, token_ids))
+    whole = read(readers(), token_ids, [1.0], [0.5])
+    assert_allclose(opinions.steered, whole.steered)
+    assert_allclose(opinions.kept, whole.kept)
+
+
+@given(texts)
+def test_steering_by_a_small_model_of_ones_own_size_gives_the_specialist(token_ids):
+    """Where L is B, T of strength 1 is S."""
+    opinions = read(readers(generalist="small"), token_ids, [1.0], [0.5])
+    assert_allclose(opinions.steered[0], opinions.specialist)
+    assert_allclose(opinions.kept[0], 1.0)
+
+
+@given(st.integers(0, 10_000), st.floats(0.0, 3.0))
+def test_the_target_is_a_distribution(seed, strength):
+    """Its logarithm is normalised over the vocabulary, and is the steered one's."""
+    rng = np.random.default_rng(seed)
+    three = log_softmax(rng.normal(0, 3, (3, 5, SIZE)))
+    logs = log_steered(*three, strength)
+    assert_allclose(np.exp(logs).sum(axis=-1), 1.0)
+    for *rows, found in zip(*three, logs, strict=True):
+        assert_allclose(np.exp(found), steered(*rows, strength))
+
+
+def test_what_is_emitted_costs_what_the_method_gives_it():
+    strengths, thresholds, text = (0.5, 1.0, 2.0), (0.0, 0.3, 1.0, 50.0), [3, 1, 4, 1]
+    found = read(readers(), text, strengths, thresholds).emitted(thresholds)
+    assert found.shape == (3, 4, 4)
+    prompts = ("small", PRIVATE), ("large", PUBLIC), ("small", PUBLIC)
+    rows = [rows_of(*prompt, text) for prompt in prompts]
+    every = product(strengths, thresholds, zip(text, *rows, strict=True))
+    for cost_of_one, (strength, threshold, one) in zip(found.flat, every, strict=True):
+        token, small, large, base = one
+        keep = Steering(strength, "stochastic").acceptance(large, base, threshold)
+        target = steered(small, large, base, strength)
+        out = emitted_by_server(keep, np.exp(small), row_of(large, base), target)
+        assert_allclose(cost_of_one, -np.log(out[token]), rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+def test_numbers_that_are_no_probabilities(monkeypatch):
+    monkeypatch.setattr(HashEngine, "logits", lambda self: np.full(SIZE, -np.inf))
+    with pytest.raises(EngineError, match="no probabilities"):
+        read(readers(), [1, 2], [1.0], [])

@@ -1,14 +1,18 @@
-"""`specsteer lab evaluate`, from files and stores to tables."""
+"""`specsteer lab evaluate`, from files and stores to tables; `lab tune`, to a line in
+the settings."""
 
 import json
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
 
 import pytest
 from evaluation_helpers import row, user
 
+from edge_app.config.settings import settings_path
+from edge_app.evaluation import figures
 from edge_app.evaluation.pair import Pair
 from tests.command import specsteer
 
@@ -50,19 +54,23 @@ def test_synthetic_writers(run):
     assert "unseen writers" in result.stdout
 
 
-def test_wrong_usage(run):
+def test_wrong_usage():
     for arguments, status, reason in (
-        ("", 1, "specsteer import --help"),  # an empty store
-        ("gone.jsonl", 1, "there is no file or folder gone.jsonl"),
-        ("--strength much", 2, "--strength takes numbers"),
-        ("--strength -1", 1, "strength must lie between"),
-        ("--sample --synthetic 1", 2, "--sample excludes"),
-        ("--users 3", 2, "--users is for files"),
-        ("--wide --markdown", 2, "exclude each other"),
-        ("--json gone/out.json", 1, "there is no folder gone"),
-        ("--sample --specialist gone.gguf", 1, "there is no model gone.gguf"),
+        ("evaluate", 1, "specsteer import --help"),  # an empty store
+        ("evaluate gone.jsonl", 1, "there is no file or folder gone.jsonl"),
+        ("evaluate --strength much", 2, "--strength takes numbers"),
+        ("evaluate --strength -1", 1, "strength must lie between"),
+        ("evaluate --sample --synthetic 1", 2, "--sample excludes"),
+        ("evaluate --users 3", 2, "--users is for files"),
+        ("evaluate --wide --markdown", 2, "exclude each other"),
+        ("evaluate --json gone/out.json", 1, "there is no folder gone"),
+        ("evaluate --sample --specialist gone.gguf", 1, "there is no model gone.gguf"),
+        ("tune --sample --write", 2, "for your own texts"),
+        ("tune --users 3", 2, "--users is for files"),
+        ("tune --strength many", 2, "takes numbers"),
+        ("tune --threshold -1", 1, "threshold must lie between"),
     ):
-        result = run(*arguments.split())
+        result = specsteer("lab", *arguments.split())
         assert (result.exit_code, result.stdout) == (status, ""), arguments
         assert reason in result.stderr
 
@@ -102,3 +110,39 @@ def test_nothing_that_measures_can_open_a_connection():
     words = [sys.executable, "-c", code]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+FEW = (
+    *("--strength", "0.5,2", "--threshold", "0.1"),
+    *("--max-tokens", "12", "--passages", "0"),
+)
+
+
+@pytest.mark.slow
+def test_a_choice_is_written_when_asked_for(written, tmp_path, monkeypatch):
+    """And only then; other settings stay. Which it is, another test holds."""
+    text = "the otter number {} slept under our boat while the tide went out"
+    rows = ({**row(n), "text": text.format(n)} for n in range(5))
+    specsteer("import", "jsonl", written("notes.jsonl", *rows))
+    before = "[method]\nstrength = 1.0  # beta\n"
+    settings_path().write_text(before)
+    real = figures.tune
+
+    def choose(*args):
+        found = real(*args)
+        return replace(found, strength=replace(found.strength, chosen=2.0))
+
+    monkeypatch.setattr(figures, "tune", choose)
+    assert specsteer("lab", "tune", *FEW).exit_code == 0
+    assert settings_path().read_text() == before
+    file = tmp_path / "tuned.json"
+    result = specsteer("lab", "tune", *FEW, "--write", "--json", file)
+    assert result.exit_code == 0, result.stderr
+    for word in ("strength", "threshold", "1 now", "0.5 now", "kept"):
+        assert word in result.stdout
+    assert "\x1b" not in result.stdout
+    body = json.loads(file.read_text())
+    assert [p["value"] for p in body["strength"]["points"]] == [0.5, 1.0, 2.0]
+    assert [p["value"] for p in body["threshold"]["points"]] == [0.5, 0.1]
+    assert settings_path().read_text() == "[method]\nstrength = 2.0  # beta\n"
+    assert "strength = 2" in result.stderr
