@@ -40,7 +40,8 @@ def text_of(run, *options):
 
 def test_a_text_is_written_with_an_adapter(run, adapter):
     """With and without history, by name, path or settings; it is told, and 'off' is as
-    if there were none."""
+    if there were none. What reads no history has learnt no text: the method of the base
+    alone gives the base's text."""
     plain, bare = text_of(run), text_of(run, "--no-history")
     worn = text_of(run, "--lora", "mine", "--json")
     assert "\nwith the adapter mine · read 2 texts (bm25) · " in worn.stderr
@@ -50,19 +51,15 @@ def test_a_text_is_written_with_an_adapter(run, adapter):
     without = text_of(run, "--lora", adapter.weights, "--no-history")
     assert "\nwith the adapter adapter · read 0 texts (none)" in without.stderr
     assert without.stdout != bare.stdout
+    words = "--method", "specialist_without_history", "Thank her for the tea"
+    plain_base, base = run(*ALONE, *words), run(*ALONE, "--lora", "mine", *words)
+    assert base.stdout == plain_base.stdout
+    assert "with the adapter" not in base.stderr
     settings_path().write_text('threads = 1\nlora = "mine"\n')
     assert text_of(run).stdout.strip() == body["text"].strip()
     assert text_of(run, "--lora", "off").stdout == plain.stdout
     settings_path().write_text('threads = 1\nlora = "mine"\nlora_scale = 0.0\n')
     assert text_of(run).stdout == plain.stdout
-
-
-def test_what_reads_no_history_has_learnt_no_text(run, adapter):
-    """The method of the base alone gives the base's text, adapter or not."""
-    words = "--method", "specialist_without_history", "Thank her for the tea"
-    plain, worn = run(*ALONE, *words), run(*ALONE, "--lora", "mine", *words)
-    assert worn.stdout == plain.stdout
-    assert "with the adapter" not in worn.stderr
 
 
 def test_no_base_and_no_server_is_given_the_adapter(adapter, monkeypatch):

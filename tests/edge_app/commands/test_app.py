@@ -43,13 +43,9 @@ def test_the_recorded_run_is_said_to_be_one():
 
 def test_the_models_write_as_soon_as_they_can(monkeypatch):
     """What was missing is looked for before each text."""
-    made, there, told = [], [], []
-
-    def start(_):
-        made.append(RecordedService([[events.Settled(())]], lambda _: None))
-        return made[0]
-
-    monkeypatch.setattr(service_module, "WritingService", start)
+    there, told = [], []
+    made = RecordedService([[events.Settled(())]], lambda _: None)
+    monkeypatch.setattr(service_module, "WritingService", lambda _: made)
     service = FirstRun(lambda: None if there else missing(), lambda _: None)
     service.prepare()
     there.append(True)
@@ -57,7 +53,7 @@ def test_the_models_write_as_soon_as_they_can(monkeypatch):
     assert told == [events.Settled(())]
     assert service.counts() == {}
     service.close()
-    assert made[0].closed
+    assert made.closed
 
 
 HEAVY = {

@@ -1,8 +1,6 @@
 """`specsteer write --record` and `specsteer replay`: one stream of events, several
 fronts."""
 
-from __future__ import annotations
-
 import json
 import sys
 from contextlib import closing

@@ -22,19 +22,15 @@ LETTERS = [
 ]  # fmt: skip
 
 
-@pytest.fixture
-def filled(run, tmp_path):
-    path = tmp_path / "boats.mbox"
-    path.write_bytes(mailbox(LETTERS))
-    assert run("import", "mbox", path, "--me", ME).exit_code == 0
-
-
 def texts(result):
     return [json.loads(line)["text"] for line in result.stdout.splitlines()]
 
 
-def test_what_is_found(run, filled):
-    """Filters show nothing else; the parts of a score add up to it."""
+def test_what_is_found(run, tmp_path):
+    """Filters show nothing else; the parts of a score add up to it. What others wrote
+    is never among own texts; it is found with who sent it."""
+    (tmp_path / "boats.mbox").write_bytes(mailbox(LETTERS))
+    run("import", "mbox", tmp_path / "boats.mbox", "--me", ME)
     for options, found in (
         ("--person anna", "The boat is ready"),
         ("--person ben@example.org", "Your boat was left"),
@@ -53,7 +49,6 @@ def test_what_is_found(run, filled):
     assert parts[-1].startswith("same recipient ")
     score = sum(float(part.split(" (")[0].split()[-1]) for part in parts)
     assert score == pytest.approx(float(scored.split()[0]), abs=0.02)
-    # What others wrote is never among own texts; it is found with who sent it.
     assert not any("Carla" in text for text in texts(run("search", "--json", "boat")))
     result = run("search", "--received", "boat")
     assert "Shall we invite Carla" in result.stdout

@@ -103,7 +103,8 @@ def verify(url, token="t"):
 
 
 def test_any_answer_becomes_an_error_of_ours(other):
-    """With a sentence that can be shown."""
+    """With a sentence that can be shown. Without a token the server is asked all the
+    same, and says what is missing; it is not "unreachable"."""
     session = {"session_id": "s", "generalist": "g", "base": "b"}
     forged = {**session, "session_id": "a\nb"}
     for status, body, error, words in (
@@ -113,7 +114,6 @@ def test_any_answer_becomes_an_error_of_ours(other):
         (302, b"", "CloudRefused", "sends its visitors elsewhere .status 302."),
         (404, b"\xff", "CloudRefused", "there is no SpecSteer server at http://127"),
         (418, b"teapot", "CloudRefused", "refused: status 418"),
-        (401, b"", "CloudRefused", "refused the token"),
         (500, b"oops", "CloudUnreachable", "failed: status 500"),
         (201, json.dumps(session).encode(), "CloudRefused", "status 201"),
         (201, json.dumps(forged).encode(), "Message", "no session"),
@@ -121,6 +121,11 @@ def test_any_answer_becomes_an_error_of_ours(other):
         other.answer = (status, body)
         with pytest.raises(getattr(errors, f"{error}Error"), match=words):
             verify(other.url)
+    assert "Authorization" in other.seen[-1]
+    other.answer = (401, b"")
+    with pytest.raises(errors.CloudRefusedError, match="--token or SPECSTEER_TOKEN"):
+        verify(other.url, "")
+    assert "Authorization" not in other.seen[-1]
 
 
 def test_doctor_takes_no_other_answer_for_a_server(other, home):
@@ -137,19 +142,10 @@ def test_doctor_takes_no_other_answer_for_a_server(other, home):
             program._server(settings)
 
 
-@pytest.mark.parametrize("server", ["127.0.0.1", "localhost"])
-def test_doctor_sends_no_token_in_clear_unasked(other, home, server):
+def test_doctor_sends_no_token_in_clear_unasked(other, home):
     """Whoever listens on the port of a server that has ended would be given it."""
-    address = other.url.replace("127.0.0.1", server)
-    (home / "cloud-token").write_text("the-token-of-this-machine")
-    with pytest.raises(errors.InvalidSettingsError, match="--token-in-clear"):
-        program._server(Settings(server=address))
+    (home / "cloud-token").write_text(KEPT)
+    for server in (other.url, other.url.replace("127.0.0.1", "localhost")):
+        with pytest.raises(errors.InvalidSettingsError, match="--token-in-clear"):
+            program._server(Settings(server=server))
     assert other.seen == []
-
-
-def test_without_a_token_the_server_says_what_is_missing(other):
-    """It is asked all the same; it is not "unreachable"."""
-    other.answer = (401, b"")
-    with pytest.raises(errors.CloudRefusedError, match="--token or SPECSTEER_TOKEN"):
-        verify(other.url, "")
-    assert "Authorization" not in other.seen[0]

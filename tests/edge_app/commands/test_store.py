@@ -80,6 +80,9 @@ def test_forget_shows_first_and_does_it_when_told(run, texts, home):
 
 
 def test_trash_and_exclude_and_back(run, texts):
+    for command in ("trash", "exclude"):
+        assert "--yes does it" in run(command, "1").stderr
+    assert held() == [1]
     assert "1 put into the trash" in run("trash", "1", "--yes").stdout
     assert held() == []
     assert "Balloon" in run("trash", "--list").stdout
@@ -126,6 +129,7 @@ def test_the_store_is_saved_and_mended(run, texts, tmp_path, home):
     """A broken one is replaced by its backup; an export brings back what is gone."""
     run("store", "backup")
     store_path().write_bytes(b"broken" * 999)
+    assert "--yes does it" in run("store", "restore").stderr
     done = run("store", "restore", "--yes")
     assert "restored 2 own texts" in done.stdout, done.stderr
     assert (home / "store-damaged.db").exists()
@@ -142,15 +146,6 @@ def test_the_store_is_saved_and_mended(run, texts, tmp_path, home):
     assert "exported 2 texts" in run("store", "export", tmp_path / "m.mbox").stdout
     run("forget", "--everything", "--yes")
     assert "added 2" in run("import", "jsonl", path).stdout
-
-
-def test_without_a_terminal_it_is_said_which_option_does_it(run, texts):
-    run("store", "backup")
-    for command in ("store restore", "exclude 1", "trash 1"):
-        done = run(*command.split())
-        assert done.exit_code == 1, command
-        assert "--yes does it" in done.stderr, command
-    assert held() == [1]
 
 
 def test_all_say_that_a_store_is_untidy_until_it_is_proven(run, texts):

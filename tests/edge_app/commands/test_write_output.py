@@ -34,7 +34,6 @@ TOLD = [
 QUIET = (
     "done: 6 words, 4 drafted here, 2 from the checker; specsteer sent shows what left"
 )
-OPTIONS = pytest.mark.parametrize("option", ["", "--plain", "--json"])
 
 
 class ScriptedService:
@@ -164,41 +163,27 @@ def test_without_history_the_person_is_told_how_to_give_it(run, service):
     assert "import --help" not in run("write", "--no-history", "x").stderr
 
 
-@OPTIONS
-@pytest.mark.parametrize(
-    ("error", "status"),
-    [
-        (CloudRefusedError("the server said no"), 1),
-        (CloudUnreachableError("no answer"), 3),
-        (OSError(28, "No space left on device"), 1),
-    ],
-)
-def test_what_is_settled_is_shown_before_an_error(run, service, error, status, option):
-    """Nothing that was written is lost with the server or the model."""
-    made = service([events.SourcesFound((SOURCE,)), Settled(tuple(WORDS[:3])), error])
-    result = run("write", "x", *option.split())
-    shown = json.loads(result.stdout)["text"] if option == "--json" else result.stdout
-    assert shown.split() == ["Dear", "Ana.", "See", "you"]
-    assert result.stderr.splitlines()[-1].startswith("Error: ")
-    assert result.exit_code == status
-    assert made.closed
-
-
 def interrupt():
     os.kill(os.getpid(), signal.SIGINT)
 
 
-@OPTIONS
-def test_ctrl_c_shows_what_is_settled(run, service, option):
-    """And the exit status says that it was stopped."""
-    stopped = Finished("stopped", NUMBERS)
-    made = service([Settled(tuple(WORDS[:1])), interrupt, stopped])
-    result = run("write", "x", *option.split())
-    shown = json.loads(result.stdout)["text"] if option == "--json" else result.stdout
-    assert shown.strip() == "Dear Ana."
-    assert result.exit_code == 130
-    assert made.stop.is_set()
-    assert made.closed
+@pytest.mark.parametrize("option", ["", "--plain", "--json"])
+def test_what_is_settled_is_shown_before_an_end(run, service, option):
+    """Nothing that was written is lost with the server or the model, or by Ctrl-C."""
+    before = [events.SourcesFound((SOURCE,)), Settled(tuple(WORDS[:3]))]
+    for end, status, said in (
+        ([CloudRefusedError("the server said no")], 1, "Error: "),
+        ([CloudUnreachableError("no answer")], 3, "Error: "),
+        ([OSError(28, "No space left on device")], 1, "Error: "),
+        ([interrupt, Finished("stopped", NUMBERS)], 130, "stopped: "),
+    ):
+        made = service([*before, *end])
+        result = run("write", "x", *option.split())
+        text = json.loads(result.stdout)["text"] if "json" in option else result.stdout
+        assert text.split() == ["Dear", "Ana.", "See", "you"]
+        assert result.stderr.splitlines()[-1].startswith(said)
+        assert (result.exit_code, made.stop.is_set()) == (status, status == 130)
+        assert made.closed
 
 
 def test_a_second_ctrl_c_waits_for_nothing(service, monkeypatch, capsys):
@@ -246,8 +231,9 @@ def letters(run, tmp_path):
     return json.loads(found)["record_id"]
 
 
-def test_a_received_letter_is_answered_to_who_wrote_it(asked, letters):
-    """The letter is never a part of the request, which the server reads."""
+def test_a_received_letter_is_answered_to_who_wrote_it(run, service, asked, letters):
+    """The letter is never a part of the request, which the server reads. Neither an own
+    text nor none can be answered."""
     answer = "Say yes", "--reply-to", letters
     request, done = asked(*answer, stdin=b"notes")
     assert request.brief == Request("Say yes", "email", "Ana <ana@example.org>")
@@ -260,10 +246,6 @@ def test_a_received_letter_is_answered_to_who_wrote_it(asked, letters):
     assert said in done.stderr
     assert "as --to says" not in asked(*answer, "--to", "ana@example.org")[1].stderr
     assert asked(*answer, "--task", "note")[0].brief.recipient == ""
-
-
-def test_only_a_received_letter_can_be_answered(run, service, letters):
-    """Neither an own text nor none."""
     made = service()
     for number in (77, 3 - letters):
         result = run("write", "Say yes", "--reply-to", number)

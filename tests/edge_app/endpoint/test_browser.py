@@ -1,12 +1,11 @@
 """The app in a browser: who is let in, what the page may load, and what it shows."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import shlex
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -39,21 +38,17 @@ def served(tmp_path):
     """The link of a server that shows the app of the tests."""
     path = [str(TUI), *sys.path]
     code = APP.format(path=path, folder=str(tmp_path / "drafts"))
-    links, loops = [], []
-    stop = asyncio.Event()
+    links, loop, stop = [], asyncio.new_event_loop(), asyncio.Event()
     server = BrowserServer(shlex.join([sys.executable, "-c", code]), 0, links.append)
-
-    async def serve():
-        loops.append(asyncio.get_running_loop())
-        await server.listen(stop)
-
-    thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
+    work = partial(loop.run_until_complete, server.listen(stop))
+    thread = threading.Thread(target=work, daemon=True)
     thread.start()
     wait_until(lambda: links, "the server does not listen")
     yield links[0]
-    loops[0].call_soon_threadsafe(stop.set)
+    loop.call_soon_threadsafe(stop.set)
     thread.join(PATIENCE)
     assert not thread.is_alive()
+    loop.close()
 
 
 def origin_of(link):
@@ -63,11 +58,9 @@ def origin_of(link):
 def status_of_socket(origin, cookie, **headers):
     """101, or why the websocket was refused."""
     address = origin.replace("http", "ws") + "/ws?width=80&height=24"
-    given = {"Cookie": cookie, **headers}
+    given = {"Cookie": cookie, **headers} if cookie else headers
     try:
-        with connect(
-            address, additional_headers={k: v for k, v in given.items() if v}
-        ) as socket:
+        with connect(address, additional_headers=given) as socket:
             socket.recv(timeout=PATIENCE)
             return 101
     except InvalidStatus as error:

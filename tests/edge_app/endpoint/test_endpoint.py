@@ -1,4 +1,5 @@
-"""`specsteer serve`: other programs write in the person's voice."""
+"""`specsteer serve`: other programs write in the person's voice, and go on with the key
+that they were given once."""
 
 import json
 import threading
@@ -8,15 +9,18 @@ from contextlib import contextmanager
 import httpx
 import pytest
 
+from base.owner_only import exposure
 from decoding_core.errors import (
     CloudUnreachableError,
     EngineError,
     InvalidSettingsError,
 )
 from decoding_core.settings import MethodSettings
+from edge_app.commands.serve import key_path
 from edge_app.decoding.events import Finished, Notice, Settled, Statistics, Token
 from edge_app.endpoint import app as writing
 from edge_app.service.requests import WriteRequest
+from edge_app.service.service import WritingService
 from models.openai import ChatBody
 from models.prompts import Request
 from tests.cloud_api.cloud_fakes import PLAIN, ask
@@ -33,13 +37,12 @@ class ScriptedService:
 
     def __init__(self):
         self.error, self.requests, self.stops = None, [], []
-        self.gate, self.begun = threading.Event(), threading.Event()
+        self.gate = threading.Event()
         self.gate.set()
 
     def write(self, request, emit, stop):
         self.requests.append(request)
         self.stops.append(stop)
-        self.begun.set()
         emit(Notice("the server\x1b[2J is gone"))
         for number, word in enumerate(WORDS):
             if number:
@@ -66,7 +69,6 @@ def serving(service, *origins):
     try:
         yield address[0], told, app
     finally:
-        service.gate.set()
         server.should_exit = True
         thread.join(PATIENCE)
         assert not thread.is_alive()
@@ -152,9 +154,8 @@ def test_what_is_no_request():
             writing.write_request(ChatBody.model_validate(body), TEMPLATE)
 
 
-@pytest.mark.parametrize(
-    ("header", "value", "status", "code"),
-    [
+def test_pages_and_strangers_are_refused(url, service):
+    for header, value, status, code in (
         ("Authorization", "", 401, "invalid_api_key"),
         ("Authorization", f"Bearer {KEY}x", 401, "invalid_api_key"),
         ("Authorization", f"Basic {KEY}", 401, "invalid_api_key"),
@@ -163,15 +164,14 @@ def test_what_is_no_request():
         ("Host", "evil.example", 403, "host"),
         ("Host", "127.0.0.1", 403, "host"),
         ("Host", "127.0.0.1.evil.example:80", 403, "host"),
-    ],
-)
-def test_pages_and_strangers_are_refused(url, service, header, value, status, code):
-    sent = {"Authorization": f"Bearer {KEY}", header: value}
-    for path in ("/models", "/chat/completions", "/nowhere"):
-        method = "POST" if path == "/chat/completions" else "GET"
-        answer = ask(method, url + path, headers=sent, json=CHAT)
-        assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
-        assert "access-control-allow-origin" not in answer.headers
+    ):
+        sent = {"Authorization": f"Bearer {KEY}", header: value}
+        for path in ("/models", "/chat/completions", "/nowhere"):
+            method = "POST" if path == "/chat/completions" else "GET"
+            answer = ask(method, url + path, headers=sent, json=CHAT)
+            told = answer.status_code, answer.json()["error"]["code"]
+            assert told == (status, code), (path, value)
+            assert "access-control-allow-origin" not in answer.headers
     assert service.requests == []
 
 
@@ -221,39 +221,43 @@ def test_bodies_that_are_none(url, service):
     assert service.requests == []
 
 
-@pytest.mark.parametrize(
-    ("error", "status"),
-    [
-        (CloudUnreachableError("no answer"), 503),
-        (InvalidSettingsError("no such method"), 400),
-        (EngineError("no memory"), 500),
-        (RuntimeError("canary"), 500),
-    ],
-)
-def test_an_error_is_told_before_the_text_and_within_it(url, service, error, status):
+def test_an_error_is_told_before_the_text_and_within_it(url, service):
     openai = pytest.importorskip("openai")
     with client(url) as asked:
-        service.error = (0, error)
-        for stream in (False, True):
-            with pytest.raises(openai.APIStatusError) as refused:
-                asked.chat.completions.create(**CHAT, stream=stream)
-            assert refused.value.status_code == status
-            assert refused.value.code is not None
-            assert "canary" not in str(refused.value)
-        service.error = (2, error)
-        with pytest.raises(openai.APIError) as broken:
-            list(asked.chat.completions.create(**CHAT, stream=True))
-        assert "canary" not in str(broken.value)
+        for error, status in (
+            (CloudUnreachableError("no answer"), 503),
+            (InvalidSettingsError("no such method"), 400),
+            (EngineError("no memory"), 500),
+            (RuntimeError("canary"), 500),
+        ):
+            service.error = (0, error)
+            for stream in (False, True):
+                with pytest.raises(openai.APIStatusError) as refused:
+                    asked.chat.completions.create(**CHAT, stream=stream)
+                assert refused.value.status_code == status
+                assert refused.value.code is not None
+                assert "canary" not in str(refused.value)
+            service.error = (2, error)
+            with pytest.raises(openai.APIError) as broken:
+                list(asked.chat.completions.create(**CHAT, stream=True))
+            assert "canary" not in str(broken.value)
 
 
-def test_a_program_that_leaves_stops_the_text(service):
-    with serving(service) as (url, _, app), client(url) as asked:
+def test_a_program_that_leaves_and_a_server_that_is_stopped_end_the_text(service):
+    """What the person must know is told them; the command makes it one line."""
+    with serving(service) as (url, told, app):
+        asked = client(url)
         service.gate.clear()
-        stream = asked.chat.completions.create(**CHAT, stream=True)
-        stream.close()
-        assert service.begun.wait(PATIENCE)
+        asked.chat.completions.create(**CHAT, stream=True).close()
+        wait_until(lambda: service.stops)
         wait_until(service.stops[0].is_set, "the text goes on")
         wait_until(lambda: len(app.state.texts) == 0, "the turn is not given back")
+        stream = asked.chat.completions.create(**CHAT, stream=True)
+        wait_until(lambda: len(service.stops) == 2)
+    assert service.stops[1].is_set()
+    assert told == ["the server\x1b[2J is gone"] * 2
+    stream.close()
+    asked.close()
 
 
 def test_texts_wait_for_each_other_but_not_too_many(service, monkeypatch):
@@ -271,22 +275,10 @@ def test_texts_wait_for_each_other_but_not_too_many(service, monkeypatch):
         with client(url) as asked, pytest.raises(openai.RateLimitError) as refused:
             asked.chat.completions.create(**CHAT)
         assert refused.value.response.headers["retry-after"] == "5"
-        assert service.begun.wait(PATIENCE)
+        wait_until(lambda: service.requests)
         assert len(service.requests) == 1
         service.gate.set()
         assert all(one.result(PATIENCE).choices for one in done)
-
-
-def test_a_server_that_is_stopped_ends_its_text(service):
-    """What the person must know is told them; the command makes it one line."""
-    with serving(service) as (url, told, _):
-        service.gate.clear()
-        with client(url) as asked:
-            stream = asked.chat.completions.create(**CHAT, stream=True)
-            assert service.begun.wait(PATIENCE)
-    assert service.stops[0].is_set()
-    assert told == ["the server\x1b[2J is gone"]
-    del stream
 
 
 def test_a_port_that_is_taken_is_one_sentence(service, url):
@@ -294,3 +286,39 @@ def test_a_port_that_is_taken_is_one_sentence(service, url):
     app = writing.create_endpoint(service, TEMPLATE, KEY, frozenset(), print)
     with pytest.raises(InvalidSettingsError, match=f"port {port} of this machine"):
         writing.EndpointServer(app, port, print).listen()
+
+
+def test_the_key_stays_until_another_is_wanted(monkeypatch):
+    """The file is for its owner's eyes alone, also where somebody copied it with other
+    rights."""
+
+    def started(*options):
+        done = specsteer("serve", "--offline", *options)
+        return json.loads(done.stdout)["api_key"]
+
+    def listen(server):
+        server._on_listening("x")
+
+    monkeypatch.setattr(WritingService, "prepare", lambda *_, **__: None)
+    monkeypatch.setattr(writing.EndpointServer, "listen", listen)
+    first = started()
+    key_path().chmod(0o644)
+    assert started() == first
+    assert exposure(key_path()) == ""
+    other = started("--new-key")
+    assert other != first
+    assert started() == other
+    assert first not in key_path().read_text()
+
+
+def test_a_file_that_holds_no_key_is_refused():
+    """An empty key would let anybody ask. The app in a browser has none: its link opens
+    once."""
+    assert specsteer("serve", "--web", "--new-key").exit_code == 2
+    assert not key_path().exists()
+    words = "holds no key: 'specsteer serve --new-key' makes another"
+    for content in (b"", b"\n", b"short\n", b"\xff" * 43, b"a b" * 20):
+        key_path().write_bytes(content)
+        done = specsteer("serve", "--offline")
+        assert done.stderr == f"Error: {key_path()} {words}\n", content
+        assert done.exit_code == 1

@@ -66,9 +66,8 @@ def test_what_is_asked_for(written):
         assert [case.request.text, case.beginning, case.text] == expected
 
 
-@pytest.mark.parametrize(
-    ("line", "reason"),
-    [
+def test_bad_lines_are_told_with_their_place(written):
+    for line, reason in (
         ("{", "line 2: this is not JSON"),
         ("[" * 99_999, "line 2: this is not JSON"),
         ("[1]", "line 2: a line is one JSON object"),
@@ -79,12 +78,10 @@ def test_what_is_asked_for(written):
         (user(queries=[{}]), "line 2, queries 1: 'target' must be a text"),
         (one_query(target=" "), "line 2, queries 1: there is no text to measure"),
         (user(profile=7), "line 2: 'profile' must be a text"),
-    ],
-)
-def test_bad_lines_are_told_with_their_place(written, line, reason):
-    path = written("a.jsonl", user(), line)
-    with pytest.raises(CasesError, match=re.escape(f"{path}, {reason}")):
-        read_files([path])
+    ):
+        path = written("a.jsonl", user(), line)
+        with pytest.raises(CasesError, match=re.escape(f"{path}, {reason}")):
+            read_files([path])
 
 
 def test_files_that_are_none(tmp_path):
@@ -147,17 +144,14 @@ def test_without_any_date_the_order_of_import_counts(held):
     assert len(known) == 5
 
 
-def test_kinds_are_held_out_each(held):
-    rows = (row(n, kind=("note", "post")[n % 2]) for n in range(6))
-    cases, known = held(1, *rows)
-    assert [case.genre for case in cases] == ["note", "post"]
-    assert len(known[1]) == 5
-
-
 def test_what_stands_in_for_the_request(held):
+    """Of each kind the last ones, from earlier texts of all."""
     review = row(4, kind="review", rating=4, to="Mill Inn")
     email = row(3, kind="email", title="Beans")
-    (email, note, review), _ = held(1, *map(row, range(3)), email, review, row(5))
+    cases, known = held(1, *map(row, range(3)), email, review, row(5))
+    email, note, review = cases
+    assert [case.genre for case in cases] == ["email", "note", "review"]
+    assert [len(texts) for texts in known] == [3, 5, 4]
     assert (email.request.text, email.beginning) == ("Beans", "")
     assert (review.request.text, review.request.recipient) == ("4 stars", "Mill Inn")
     assert note.request.text == note.beginning == "there is a drawer full of"

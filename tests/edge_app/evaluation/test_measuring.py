@@ -112,12 +112,6 @@ def test_nothing_that_measures_can_open_a_connection():
     assert done.stdout.split() == []
 
 
-FEW = (
-    *("--strength", "0.5,2", "--threshold", "0.1"),
-    *("--max-tokens", "12", "--passages", "0"),
-)
-
-
 @pytest.mark.slow
 def test_a_choice_is_written_when_asked_for(written, tmp_path, monkeypatch):
     """And only then; other settings stay. Which it is, another test holds."""
@@ -133,10 +127,12 @@ def test_a_choice_is_written_when_asked_for(written, tmp_path, monkeypatch):
         return replace(found, strength=replace(found.strength, chosen=2.0))
 
     monkeypatch.setattr(figures, "tune", choose)
-    assert specsteer("lab", "tune", *FEW).exit_code == 0
+    few = "--strength=0.5,2", "--threshold=0.1", "--max-tokens=12", "--passages=0"
+    tune = partial(specsteer, "lab", "tune", *few)
+    assert tune().exit_code == 0
     assert settings_path().read_text() == before
     file = tmp_path / "tuned.json"
-    result = specsteer("lab", "tune", *FEW, "--write", "--json", file)
+    result = tune("--write", "--json", file)
     assert result.exit_code == 0, result.stderr
     for word in ("strength", "threshold", "1 now", "0.5 now", "kept"):
         assert word in result.stdout
