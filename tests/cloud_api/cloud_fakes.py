@@ -45,6 +45,12 @@ def logits_after(salt, token_ids):
     return noise.normal(size=VOCABULARY).astype(np.float32)
 
 
+def whole_rows(salt, token_ids, rows):
+    """The last rows (N, V) behind these tokens."""
+    ends = range(len(token_ids) - rows + 1, len(token_ids) + 1)
+    return np.stack([logits_after(salt, token_ids[:end]) for end in ends])
+
+
 class FakeModel:
     """A `BatchEngine`. It fails loudly where llama.cpp would do wrong in silence."""
 
@@ -82,7 +88,9 @@ class FakeModel:
             held = len(self.held[reading.slot]) + len(reading.token_ids)
             if held > self.context_length:
                 raise ContextFullError("too long")
-        return [self._read(reading) for reading in readings]
+        for reading in readings:
+            self.held[reading.slot] += reading.token_ids
+        return [whole_rows(self._salt, self.held[r.slot], r.rows) for r in readings]
 
     def interrupt(self):
         self.interrupted = True
@@ -91,37 +99,23 @@ class FakeModel:
     def close(self):
         self.closed = True
 
-    def _read(self, reading):
-        held = self.held[reading.slot]
-        held.extend(reading.token_ids)
-        ends = range(len(held) - reading.rows + 1, len(held) + 1)
-        return np.stack([logits_after(self._salt, held[:end]) for end in ends])
 
-
-class FakeEngine:
+class FakeEngine(FakeModel):
     """The same model as an `Engine`, for the in-process verifier."""
-
-    vocabulary_id = VOCABULARY_ID
-
-    def __init__(self, salt):
-        self._model = FakeModel(salt, slots=1)
 
     @property
     def tokens(self):
-        return self._model.held[0]
+        return self.held[0]
 
     @property
     def position(self):
         return len(self.tokens)
 
     def evaluate(self, token_ids, rows=1):
-        return self._model.evaluate([Reading(0, token_ids, rows)])[0]
+        return super().evaluate([Reading(0, token_ids, rows)])[0]
 
     def rollback(self, position):
-        self._model.rollback(0, position)
-
-    def close(self):
-        pass
+        super().rollback(0, position)
 
 
 GENERALIST, BASE = 1, 2
@@ -264,22 +258,12 @@ SERVER = sys.executable, str(Path(__file__).with_name("fake_cloud_server.py"))
 @contextmanager
 def process(command, env):
     """A running program; killed at the end if it is still there."""
-    child = subprocess.Popen(
-        command,
-        env=env,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        yield child
-    finally:
-        if child.poll() is None:
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen(command, env=env, text=True, **pipes) as child:
+        try:
+            yield child
+        finally:
             child.kill()
-        child.wait()
-        for pipe in (child.stdin, child.stdout, child.stderr):
-            pipe.close()
 
 
 def wait_until_ready(url):
@@ -295,9 +279,10 @@ def connect(url, **options):
     return websocket.connect(url, **{**patient, **options})
 
 
-def stream(server, session_id):
-    url = server.url.replace("http", "ws") + f"/v1/sessions/{session_id}/stream"
-    return connect(url, additional_headers=HEADERS, compression=None)
+def stream(server, session_id, headers=HEADERS):
+    url = server if isinstance(server, str) else server.url
+    path = f"{url.rstrip('/').replace('http', 'ws', 1)}/v1/sessions/{session_id}/stream"
+    return connect(path, additional_headers=headers, compression=None)
 
 
 def client_of(server):
@@ -310,12 +295,9 @@ def ask(method, url, **options):
     return httpx.request(method, url, verify=PLAIN, **{"timeout": PATIENCE, **options})
 
 
-def terms(**changes):
-    return Terms(**{"method": "steering", "candidates": 5, "draft_limit": 4, **changes})
-
-
 def open_request(prompt=(1, 2, 3), text=(), **changes):
-    return OpenSession(tuple(prompt), tuple(text), VOCABULARY_ID, terms(**changes))
+    terms = Terms(**{"method": "steering", "candidates": 5, "draft_limit": 4} | changes)
+    return OpenSession(tuple(prompt), tuple(text), VOCABULARY_ID, terms)
 
 
 def open_session(client, request=None):
@@ -345,10 +327,8 @@ def block_after(text, drafted, settled=(), epoch=0, round_=0):
 def send_block(client, session_id, block, request=None):
     """The answer to one block, on a stream of its own; its session stays open."""
     frames = frames_of(request or open_request())
-    url = f"{client.base_url}".rstrip("/").replace("http", "ws", 1)
     headers = {"Authorization": client.headers.get("Authorization", "")}
-    path = f"{url}/v1/sessions/{session_id}/stream"
-    with connect(path, additional_headers=headers, compression=None) as socket:
+    with stream(f"{client.base_url}", session_id, headers) as socket:
         socket.send(frames.encode_block(block))
         answer = frames.decode_answer(socket.recv(PATIENCE))
         socket.close(1001)
@@ -362,16 +342,6 @@ def is_lost(client, session_id):
     except InvalidStatus as denied:
         return b'"session-lost"' in denied.response.body
     return False
-
-
-def timeless(answer):
-    """A verdict without the time that it took, which no two have in common."""
-    return replace(answer, seconds=0.0)
-
-
-def timeless_frame(frames, frame, drafted):
-    """The frame of a verdict, without the time that it took."""
-    return frames.encode_verdict(timeless(frames.decode_answer(frame)), drafted)
 
 
 def assert_same(verdict, expected):

@@ -40,18 +40,13 @@ class FakeVllm:
     def __init__(self, salt, *, most=40, length=129, names=("small-talk",), port=0):
         self.salt, self.most, self.length, self.names = salt, most, length, names
         self.key = ""
-        self.padding = 0
-        """Rows of the embedding that are no tokens."""
-        self.asked = []
-        """The bodies of all calls for completions."""
+        self.padding = 0  # rows of the embedding that are no tokens
+        self.asked = []  # the bodies of all calls for completions
         self.fault = None
         """Called with the handler and the path; a true answer: it has replied."""
-        self.damaged = 0
-        """So many answers hold rows that calls by id have spoilt."""
-        self.processed = False
-        """Whether it runs with --logprobs-mode processed_logprobs."""
-        self.words = None
-        """What /tokenize says instead of the truth."""
+        self.damaged = 0  # how many answers hold rows that calls by id have spoilt
+        self.processed = False  # as with --logprobs-mode processed_logprobs
+        self.words = None  # what /tokenize says instead of the truth
         self.port = port
         self._server = None
         self.start()
@@ -120,7 +115,9 @@ class FakeVllm:
         if self.key and handler.headers["Authorization"] != f"Bearer {self.key}":
             handler.say({"error": "Unauthorized"}, 401)
         elif path == "/v1/models":
-            handler.say({"object": "list", "data": [self._card(n) for n in self.names]})
+            card = {"object": "model", "max_model_len": self.length}
+            data = [{"id": name, **card} for name in self.names]
+            handler.say({"object": "list", "data": data})
         elif path == "/tokenize":
             words = self.words or [n.decode() for n in NAMES]
             ids = list(range(len(words)))
@@ -130,26 +127,21 @@ class FakeVllm:
         else:
             handler.say({"detail": "Not Found"}, 404)
 
-    def _card(self, name):
-        return {"id": name, "object": "model", "max_model_len": self.length}
-
     def _complete(self, body):
         self.asked.append(body)
         most, size = self.most, VOCABULARY + self.padding
         if body["model"] not in self.names:
-            said = f"The model `{body['model']}` does not exist."
-            return {"error": {"message": said, "code": 404}}, 404
-        count = body.get("logprobs")
-        if count is not None and count > most and "logprob_token_ids" not in body:
-            said = (
+            return refused(404, f"The model `{body['model']}` does not exist.")
+        count, by_id = body.get("logprobs"), body.get("logprob_token_ids")
+        if count is not None and count > most and by_id is None:
+            return refused(
+                400,
                 f"Requested sample logprobs of {count}, which is greater than max "
-                f"allowed: {most} (parameter=logprobs, value={count})"
+                f"allowed: {most} (parameter=logprobs, value={count})",
             )
-            return {"error": {"message": said, "code": 400}}, 400
         forced = body.get("allowed_token_ids")
         if forced and forced[0] >= size:
-            said = "allowed_token_ids contains out-of-vocab token id!"
-            return {"error": {"message": said, "code": 400}}, 400
+            return refused(400, "allowed_token_ids contains out-of-vocab token id!")
         choices = []
         for index, prompt in enumerate(body["prompt"]):
             assert 1 <= len(prompt) < self.length
@@ -159,31 +151,17 @@ class FakeVllm:
             if self.processed and forced:
                 logprobs[forced[0]] = 0.0
             sampled = forced[0] if forced else (7 * index + len(prompt)) % VOCABULARY
-            wanted = body.get("logprob_token_ids")
-            if wanted is None:
-                wanted = np.argsort(-logprobs, kind="stable")[: count or 0]
-            top = {
-                f"token_id:{one}": float(logprobs[one]) for one in (sampled, *wanted)
+            wanted = by_id or np.argsort(-logprobs, kind="stable")[: count or 0]
+            if self.damaged and by_id is None:
+                wanted, logprobs[0] = [0], -9999.0
+            top = {f"token_id:{n}": float(logprobs[n]) for n in (sampled, *wanted)}
+            told = {
+                "tokens": [f"token_id:{sampled}"],
+                "token_logprobs": [float(logprobs[sampled])],
+                "top_logprobs": [top],
             }
-            if self.damaged and "logprob_token_ids" not in body:
-                top = {
-                    f"token_id:{sampled}": float(logprobs[sampled]),
-                    "token_id:0": -9999.0,
-                }
-            choices.append(
-                {
-                    "index": index,
-                    "text": "x",
-                    "logprobs": None
-                    if count is None
-                    else {
-                        "tokens": [f"token_id:{sampled}"],
-                        "token_logprobs": [float(logprobs[sampled])],
-                        "top_logprobs": [top],
-                    },
-                    "finish_reason": "length",
-                }
-            )
+            choice = {"index": index, "text": "x", "finish_reason": "length"}
+            choices.append(choice | {"logprobs": None if count is None else told})
         self.damaged = max(0, self.damaged - 1)
         answer = {
             "object": "text_completion",
@@ -193,3 +171,7 @@ class FakeVllm:
             "system_fingerprint": "vllm-0.32.0-754ad8b0",
         }
         return answer, 200
+
+
+def refused(status, said):
+    return {"error": {"message": said, "code": status}}, status

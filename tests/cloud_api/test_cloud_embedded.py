@@ -12,12 +12,7 @@ from decoding_core.verifier import EngineVerifier
 from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.files import locate
 from models.running.settings import EngineSettings
-from tests.cloud_api.cloud_fakes import (
-    client_of,
-    open_session,
-    running,
-    send_block,
-)
+from tests.cloud_api.cloud_fakes import client_of, open_session, running, send_block
 from tests.fakes import verdict_on
 
 CONTEXT = 512
@@ -36,22 +31,10 @@ def models():
         model.close()
 
 
-def running_pair(slots, kv_tokens=None):
-    options = ModelOptions(
-        locate("generalist"),
-        locate("specialist"),
-        slots,
-        CONTEXT,
-        SETTINGS,
-        kv_tokens=kv_tokens,
-    )
-    return running(lambda: load_models(options))
-
-
-def request_for(models, prompt, method):
+def request_for(models, prompt):
     model = models[0].model
     prompt_ids = tuple(model.vocabulary.tokenize(prompt))
-    terms = Terms(method=method, candidates=20, draft_limit=6)
+    terms = Terms(method="coupled", candidates=20, draft_limit=6)
     return OpenSession(prompt_ids, (), model.vocabulary_id, terms)
 
 
@@ -85,21 +68,18 @@ def test_sessions_beyond_the_seats_are_read_again(models, slots, kv_tokens):
     """Three texts in turn on two slots, or with tokens for two: each verdict as if it
     were alone, but for the order in which sums are formed when texts share a cache."""
     prompts = ["Write a review of a lamp.", "Dear Anna,", "Tell them that I am ill."]
-    requests = [
-        request_for(models, one * (4 if kv_tokens else 1), "coupled") for one in prompts
-    ]
+    requests = [request_for(models, one * (4 if kv_tokens else 1)) for one in prompts]
     local = EngineVerifier(*(context.sequence(0) for context in models))
     expected = [list(written(local, request, blocks=3)) for request in requests]
-    with (
-        running_pair(slots, kv_tokens=kv_tokens) as server,
-        client_of(server) as client,
-    ):
+    pair = locate("generalist"), locate("specialist")
+    options = ModelOptions(*pair, slots, CONTEXT, SETTINGS, kv_tokens=kv_tokens)
+    served = running(lambda: load_models(options))
+    with served as server, client_of(server) as client:
         sessions = [open_session(client, request) for request in requests]
-        for turn in range(3):
-            for request, session_id, rounds in zip(
-                requests, sessions, expected, strict=True
+        for rounds in zip(*expected, strict=True):
+            for request, session_id, (block, verdict) in zip(
+                requests, sessions, rounds, strict=True
             ):
-                block, verdict = rounds[turn]
                 answer = send_block(client, session_id, block, request)
                 assert_alike(answer, verdict)
         counts = server.engine.models.counts

@@ -6,6 +6,7 @@ import socket
 import stat
 import sys
 from contextlib import ExitStack
+from functools import partial
 
 import pytest
 from click.testing import CliRunner
@@ -26,13 +27,13 @@ from tests.cloud_api.cloud_fakes import (
     ask,
     block_after,
     client_of,
-    connect,
     environment,
     frames_of,
     open_request,
     open_session,
     process,
     send_block,
+    stream,
     wait_until_ready,
 )
 from tests.hostile import HOSTILE, dangers
@@ -58,13 +59,6 @@ def fixture_environment(tmp_path):
 
 def url_of(child):
     return json.loads(child.stdout.readline())["url"]
-
-
-def stream_of(url, request):
-    """The address of the stream of a new session."""
-    with client_of(url) as client:
-        path = f"/v1/sessions/{open_session(client, request)}/stream"
-    return url.replace("http", "ws") + path
 
 
 def test_it_makes_a_token_and_ends_with_the_program_that_started_it(
@@ -115,10 +109,6 @@ def test_it_listens_while_it_loads_and_can_be_stopped_then(command, environment)
     assert err == f"listening on {url} · with the token that was given\n"
 
 
-FILES = 200
-"""What the server may open, fewer than the sockets that come."""
-
-
 HOSTILE_REQUESTS = [
     b"%s\r\n\r\n",
     b"GET /%s HTTP/1.1\r\nHost: x\r\n\r\n",
@@ -133,7 +123,8 @@ HOSTILE_REQUESTS = [
 def test_silent_sockets_and_bad_requests_neither_block_it_nor_fill_the_log(
     command, environment
 ):
-    few = ["bash", "-c", f'ulimit -n {FILES}; exec "$@"', "bash", *command]
+    # Fewer files than sockets that come.
+    few = ["bash", "-c", 'ulimit -n 200; exec "$@"', "bash", *command]
     with process(few, environment) as child, ExitStack() as stack:
         url = url_of(child)
         wait_until_ready(url)
@@ -171,11 +162,9 @@ def test_a_model_that_is_stuck_delays_a_stop_a_little(command, environment, sign
     with process(command, environment) as child:
         url = url_of(child)
         wait_until_ready(url)
-        stream = stream_of(url, request)
-        with (
-            connect(stream, additional_headers=HEADERS) as socket,
-            connect(stream, additional_headers=HEADERS) as silent,
-        ):
+        with client_of(url) as client:
+            session_id = open_session(client, request)
+        with stream(url, session_id) as socket, stream(url, session_id) as silent:
             socket.send(frames.encode_block(block_after((), (1,))))
             assert child.stderr.readline().startswith("listening")
             assert child.stderr.readline() == "stuck\n"
@@ -268,10 +257,22 @@ def test_nothing_that_was_sent_is_ever_shown(command, environment, kind, tmp_pat
         assert refused.endswith("update SpecSteer on the server")
 
 
+def refused(response):
+    assert 400 <= response.status_code < 500, response.text
+    return response.text
+
+
+def refused_bodies(client, path, body, *changes):
+    """The errors of a route: to a body that is changed, and to what is none."""
+    for change in (*changes, {CANARY_TEXT: CANARY_TEXT}):
+        yield refused(client.post(path, json={**body, **change}))
+    yield refused(client.post(path, json=CANARY_TEXT))
+    yield refused(client.post(path, content=CANARY_TEXT.encode()))
+
+
 def drive_http(client):
     """Use and misuse every route; the texts of the errors."""
     request = open_request(CANARY, CANARY)
-    body = wire_json.open_to_json(request)
     session_id = open_session(client, request)
     for block in (
         block_after(CANARY, CANARY[:4]),
@@ -279,20 +280,15 @@ def drive_http(client):
         block_after((), CANARY[:4], epoch=0, round_=0),
     ):
         send_block(client, session_id, block, request)
-    terms = body["terms"]
-    for wrong in (
-        {**body, "prompt_ids": [*CANARY, CANARY_TEXT]},
-        {**body, "prompt_ids": [*CANARY, 10_000]},
-        {**body, "prompt_ids": list(CANARY) * 200},
-        {**body, CANARY_TEXT: CANARY_TEXT},
-        {**body, "vocabulary_id": CANARY_TEXT},
-        {**body, "version": 9},
-        {**body, "terms": {**terms, "method": CANARY_TEXT}},
-        {**body, "terms": {**terms, "rule": CANARY_TEXT}},
-        CANARY_TEXT,
-    ):
-        yield refused(client.post("/v1/sessions", json=wrong))
-    yield refused(client.post("/v1/sessions", content=CANARY_TEXT.encode()))
+    body = wire_json.open_to_json(request)
+    yield from refused_bodies(
+        *(client, "/v1/sessions", body),
+        *({"prompt_ids": [*CANARY, odd]} for odd in (CANARY_TEXT, 10_000)),
+        {"prompt_ids": list(CANARY) * 200},
+        {"vocabulary_id": CANARY_TEXT},
+        {"version": 9},
+        *({"terms": {**body["terms"], n: CANARY_TEXT}} for n in ("method", "rule")),
+    )
     yield refused(client.get(f"/{CANARY_TEXT}?{CANARY_TEXT}"))
     yield refused(client.delete(f"/v1/sessions/{CANARY_TEXT}"))
     yield refused(client.get("/v1/models", headers=WRONG_TOKEN))
@@ -303,19 +299,15 @@ def drive_openai(client):
     said = {"role": "user", "content": CANARY_TEXT}
     chat = {"model": "generalist", "messages": [said], "max_tokens": 3}
     path = "/openai/v1/chat/completions"
-    for stream in (False, True):
-        assert client.post(path, json={**chat, "stream": stream}).status_code == 200
-    for wrong in (
-        {**chat, "model": CANARY_TEXT},
-        {**chat, "n": CANARY_TEXT},
+    for streams in (False, True):
+        assert client.post(path, json={**chat, "stream": streams}).status_code == 200
+    yield from refused_bodies(
+        *(client, path, {}),
+        *({**chat, name: CANARY_TEXT} for name in ("model", "n")),
         {**chat, "messages": [{**said, "role": CANARY_TEXT}]},
         {**chat, "messages": [{**said, "content": CANARY_TEXT * 99}]},
         {**chat, "tools": [{CANARY_TEXT: CANARY_TEXT}]},
-        {CANARY_TEXT: CANARY_TEXT},
-        CANARY_TEXT,
-    ):
-        yield refused(client.post(path, json=wrong))
-    yield refused(client.post(path, content=CANARY_TEXT.encode()))
+    )
     yield refused(client.get(f"/openai/v1/models/{CANARY_TEXT}"))
     yield refused(client.get("/openai/v1/models", headers=WRONG_TOKEN))
     yield client.get("/openai/v1/models").text
@@ -324,16 +316,13 @@ def drive_openai(client):
 def drive_status(client):
     """The page, its form with a wrong token and the right one, and the figures."""
     form = {"Content-Type": "application/x-www-form-urlencoded"}
-    path, wrong = "/status/enter", f"token={CANARY_TEXT}"
-    yield refused(client.post(path, content=wrong, headers=form))
-    entered = client.post(path, content=f"token={TOKEN}", headers=form)
-    assert entered.status_code == 303
-    page = client.get(f"/?{CANARY_TEXT}")
-    assert "waiting blocks" in page.text
-    yield page.text
-    figures = client.get("/metrics")
-    assert "specsteer_rounds_total" in figures.text
-    yield figures.text
+    enter = partial(client.post, "/status/enter", headers=form)
+    yield refused(enter(content=f"token={CANARY_TEXT}"))
+    assert enter(content=f"token={TOKEN}").status_code == 303
+    seen = [client.get(f"/?{CANARY_TEXT}").text, client.get("/metrics").text]
+    assert "waiting blocks" in seen[0]
+    assert "specsteer_rounds_total" in seen[1]
+    yield from seen
     for path in ("/healthz", "/readyz", "/v1/models", "/status.css"):
         yield client.get(path).text
 
@@ -341,35 +330,26 @@ def drive_status(client):
 def drive_pairing(client):
     """Both routes, with codes that there are not and bodies that are none."""
     digits = CANARY_TEXT.encode().hex()
-    pair = {"number": 4242, "message": digits}
-    proof = {"exchange": CANARY_TEXT, "proof": digits}
-    for path, body in (("/v1/pair", pair), ("/v1/pair/proof", proof)):
-        yield refused(client.post(path, json=body))
-        for wrong in (
-            *({**body, field: CANARY_TEXT} for field in body),
-            {**body, CANARY_TEXT: CANARY_TEXT},
-            CANARY_TEXT,
-        ):
-            yield refused(client.post(path, json=wrong))
-        yield refused(client.post(path, content=CANARY_TEXT.encode()))
-
-
-def refused(response):
-    assert 400 <= response.status_code < 500, response.text
-    return response.text
+    for path, body in (
+        ("/v1/pair", {"number": 4242, "message": digits}),
+        ("/v1/pair/proof", {"exchange": CANARY_TEXT, "proof": digits}),
+    ):
+        changes = ({field: CANARY_TEXT} for field in body)
+        yield from refused_bodies(client, path, body, {}, *changes)
 
 
 def drive_streams(url):
     """A stream with good frames and bad ones, and one that is denied."""
     request = open_request(CANARY, CANARY)
-    frames, path = frames_of(request), stream_of(url, request)
+    frames = frames_of(request)
+    with client_of(url) as client:
+        session_id = open_session(client, request)
     for last in (CANARY_TEXT, CANARY_TEXT.encode(), b"\xff" * frames.up_size):
-        with connect(path, additional_headers=HEADERS) as ws:
+        with stream(url, session_id) as ws:
             ws.send(frames.encode_block(block_after(CANARY, CANARY[:4])))
             ws.recv()
             ws.send(last)
             ws.recv()
-    nowhere = f"{path.rpartition('/sessions/')[0]}/sessions/{CANARY_TEXT}/stream"
     with pytest.raises(InvalidStatus) as denied:
-        connect(nowhere, additional_headers=HEADERS)
+        stream(url, CANARY_TEXT)
     yield denied.value.response.body.decode()

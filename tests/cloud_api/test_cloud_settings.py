@@ -37,8 +37,9 @@ def started(monkeypatch):
     return found
 
 
-def serve(*words, **environment):
-    return CliRunner().invoke(main, ["serve", *words], env=environment)
+def serve(*words, stdin="", **environment):
+    words = ["serve", *map(str, words)]
+    return CliRunner().invoke(main, words, input=stdin, env=environment)
 
 
 def test_what_is_typed_counts_before_the_environment_and_that_before_the_file(
@@ -56,6 +57,21 @@ def test_what_is_typed_counts_before_the_environment_and_that_before_the_file(
     assert where["openai"]
     assert admitted.authority.caller("of-file") == OWNER
     assert (elsewhere["port"], others.slots, elsewhere["openai"]) == (8765, 4, False)
+
+
+def test_the_first_line_of_stdin_is_the_token(home, started):
+    """Whatever the environment holds; what follows is no part of it. A long line is not
+    cut into a token."""
+    other = {"SPECSTEER_CLOUD_TOKEN": "other"}
+    for line in ("abc\nmore\n", "without-an-end"):
+        assert serve("--token-from-stdin", stdin=line, **other).exit_code == 0
+        assert started[-1][1].authority.caller(line.split("\n")[0])
+    for line in ("", "\n", "two words\n", "é\n", "a" * 100_000, "\0\n"):
+        done = serve("--token-from-stdin", stdin=line)
+        assert done.exit_code == 1
+        assert "token" in done.stderr
+        assert line.strip() not in done.stderr or not line.strip()
+    assert len(started) == 2
 
 
 @pytest.mark.parametrize(
@@ -186,8 +202,8 @@ def test_the_doctor_knows_a_server_that_runs_and_one_that_is_a_stranger(home):
 
 def test_which_base_is_loaded(home, started):
     """The embedded one beside the embedded generalist; else the one that is named."""
-    (home / "model.gguf").write_bytes(b"GGUF")
-    file = str(home / "model.gguf")
+    file = home / "model.gguf"
+    file.write_bytes(b"GGUF")
     large, both = ("--generalist", file), ("--generalist", file, "--base", file)
     said = [serve(*words).stderr for words in ((), ("--no-base",), large, both)]
     expected = ["specialist.gguf", None, None, "model.gguf"]

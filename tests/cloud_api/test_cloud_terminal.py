@@ -13,49 +13,35 @@ from cloud_api.cli import main
 from cloud_api.errors import LINES, PERIOD_SECONDS, NamingFormatter, SeldomFilter
 from tests.hostile import HOSTILE, MARK, dangers
 
+ODD = "--{hostile}", "{hostile}"
 CASES = {
     "serve": (
-        "--{hostile}",
-        "{hostile}",
-        "--host {hostile}",
-        "--port {hostile}",
-        "--generalist {hostile}",
+        *(*ODD, "--host {hostile}", "--port {hostile}", "--generalist {hostile}"),
         "--generalist-url {hostile}",
         "--generalist-url http://h --base-url {hostile}",
         "--generalist-url http://127.0.0.1:1 --generalist-tokenizer {hostile}",
         "--generalist {gguf} --no-base --port 0",
-        "--announce {hostile}/no/such",
-        "--device {hostile} --print-settings",
+        *("--announce {hostile}/no/such", "--device {hostile} --print-settings"),
         "--tls-certificate {hostile} --generalist {gguf}",
         "--tls-certificate {gguf} --generalist {gguf}",
     ),
     "pair": (
-        "{hostile}",
         "phone --user {hostile} --server https://example.org --behind-proxy",
-        "phone --server {hostile}",
-        "phone --scope {hostile}",
+        *("{hostile}", "phone --server {hostile}", "phone --scope {hostile}"),
     ),
     "users": (
-        "{hostile}",
-        "add {hostile}",
-        "rename {hostile} ben",
-        "rename owner {hostile}",
-        "remove {hostile} --yes",
+        *("{hostile}", "add {hostile}", "remove {hostile} --yes"),
+        *("rename {hostile} ben", "rename owner {hostile}"),
     ),
     "devices": (
-        "{hostile}",
-        "add {hostile}",
-        "add x --user {hostile}",
-        "add x --scope {hostile}",
-        "rename {hostile} x",
-        "revoke {hostile} --yes",
-        "lost {hostile}",
-        "rotate {hostile} --user {hostile}",
+        *("{hostile}", "add {hostile}", "revoke {hostile} --yes", "lost {hostile}"),
+        *("add x --user {hostile}", "add x --scope {hostile}"),
+        *("rename {hostile} x", "rotate {hostile} --user {hostile}"),
     ),
     "backup": ("{hostile}/no/such",),
     "restore": ("{hostile} --yes", "{gguf} --yes", "{hostile}"),
-    "init": ("--{hostile}", "{hostile}", "--generalist {hostile}", "--port {hostile}"),
-    "doctor": ("--{hostile}", "{hostile}"),
+    "init": (*ODD, "--generalist {hostile}", "--port {hostile}"),
+    "doctor": ODD,
 }
 
 

@@ -105,29 +105,24 @@ def test_a_chat_goes_through_the_template(asked):
     wanted = {"model": "generalist", "messages": HELLO, "temperature": 0}
     usage = {"include_usage": True}
     whole = asked.chat.completions.create(**wanted, max_tokens=6)
-    stream = list(
-        asked.chat.completions.create(
-            **wanted, max_completion_tokens=6, stream=True, stream_options=usage
-        )
-    )
-    expected = text_of(greedy("Hello\n\n", 6))
-    assert whole.choices[0].message.content == expected
+    limit = {"max_completion_tokens": 6, "stream": True, "stream_options": usage}
+    stream = list(asked.chat.completions.create(**wanted, **limit))
     said = [one.choices[0].delta.content or "" for one in stream if one.choices]
-    assert "".join(said) == expected
+    assert whole.choices[0].message.content == "".join(said)
+    assert "".join(said) == text_of(greedy("Hello\n\n", 6))
     assert stream[-1].usage == whole.usage
 
 
-def test_it_stops_at_the_end_and_at_a_stop_string_and_where_the_room_ends():
+def test_it_stops_at_the_end_and_at_a_stop_string_and_where_the_room_ends(asked):
     tokens = greedy("Once", 508)
     end = next(token for token in tokens if tokens.index(token) >= 8)
     ended = text_of(tokens[: tokens.index(end)])
     stop = ended[3:5]
+    assert completed(asked, "Once", temperature=0) == (text_of(tokens), "length")
     with running(lambda: load([end]), openai=True) as server, client(server) as asked:
         assert completed(asked, "Once", temperature=0) == (ended, "stop")
         stopped = completed(asked, "Once", temperature=0, stop=[stop, "never"])
         assert stopped == (ended[: ended.index(stop)], "stop")
-    with running(load, openai=True) as server, client(server) as asked:
-        assert completed(asked, "Once", temperature=0) == (text_of(tokens), "length")
 
 
 class Parts(FakeText):
@@ -238,9 +233,8 @@ def test_a_text_and_a_session_are_read_together():
 def test_a_text_ends_with_its_device_and_with_the_server(why):
     """With an error, at once."""
     with running(load, openai=True) as server, client(server) as asked:
-        stream = asked.completions.create(
-            model="fake-1", prompt="Once", max_tokens=500, stream=True, seed=3
-        )
+        wanted = {"model": "fake-1", "prompt": "Once", "max_tokens": 500, "seed": 3}
+        stream = asked.completions.create(**wanted, stream=True)
         pieces = iter(stream)
         next(pieces)
         if why == "revoked":
@@ -248,8 +242,7 @@ def test_a_text_ends_with_its_device_and_with_the_server(why):
         else:
             server.ask_to_stop()
         with pytest.raises((openai().APIError, httpx.HTTPError)) as broken:
-            for _ in range(1000):
-                next(pieces)
+            list(pieces)
         if why == "revoked":
             assert "may not be used any more" in str(broken.value)
         wait_until(lambda: len(server.app.state.texts) == 0)
@@ -302,11 +295,9 @@ def test_the_embedded_generalist_answers():
     with served as server, client(server) as asked:
         done = asked.chat.completions.create(**wanted, max_tokens=12)
     model = load_model(locate("generalist"), settings)
-    engine = model.open(1, 512, owns_model=True)
-    vocabulary = model.vocabulary
-    ids = prompt_ids(
-        vocabulary.tokenize, model.chat_template, [Message("user", "Hello")]
-    )
+    engine, vocabulary = model.open(1, 512, owns_model=True), model.vocabulary
+    said = [Message("user", "Hello")]
+    ids = prompt_ids(vocabulary.tokenize, model.chat_template, said)
     text, row = [], engine.evaluate([Reading(0, ids)])[0][-1]
     while len(text) < 12 and likeliest(row) not in vocabulary.end_ids:
         text.append(likeliest(row))

@@ -4,15 +4,13 @@ otherwise, whatever is sent."""
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from cloud_api.auth import Scope
 from tests.cloud_api.people.people_fakes import household_server
 from tests.cloud_api.test_openai_routes import load
-
-ROOT = Path(__file__).parents[2]
+from tests.waiting import ROOT
 
 
 @pytest.mark.slow
@@ -20,6 +18,8 @@ def test_the_server_is_as_it_is_described(tmp_path):
     """Examples, bounds, fuzzing and sequences of requests."""
     pytest.importorskip("schemathesis")
     program = "from schemathesis.cli import schemathesis; schemathesis()"
+    hooks = {"SCHEMATHESIS_HOOKS": "tests.cloud_api.schemathesis_hooks"}
+    env = os.environ | hooks | {"PYTHONPATH": str(ROOT)}
     with household_server(tmp_path, load=load, openai=True) as server:
         token = server.people.add_device("tester", scopes=set(Scope))
         words = [sys.executable, "-c", program]
@@ -29,16 +29,7 @@ def test_the_server_is_as_it_is_described(tmp_path):
         words += ["--phases", "examples,coverage,fuzzing,stateful"]
         words += ["--max-examples", "40", "--no-color"]
         done = subprocess.run(
-            words,
-            cwd=tmp_path,
-            env=os.environ
-            | {
-                "SCHEMATHESIS_HOOKS": "tests.cloud_api.schemathesis_hooks",
-                "PYTHONPATH": str(ROOT),
-            },
-            capture_output=True,
-            text=True,
-            check=False,
+            words, cwd=tmp_path, env=env, capture_output=True, text=True, check=False
         )
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
     assert "canary" not in done.stdout

@@ -29,7 +29,8 @@ from tests.cloud_api.fake_vllm import NAMES_ID, write_tokenizer
 from tests.fakes import opened_session
 from tests.waiting import PATIENCE, wait_until
 
-PROMPT = (1, 2, 3)
+SETTINGS = MethodSettings(candidates=10, draft_length=4, temperature=1.0)
+REQUEST = OpenSession((1, 2, 3), (), NAMES_ID, SETTINGS.terms())
 DRAFTS = ((4, 5, 6, 7), (8, 9, 10, 11), (12, 13, 14, 15), (16, 17, 18, 19))
 
 
@@ -53,10 +54,8 @@ def test_other_programs_are_served_by_the_stock_server_too(vllm, tmp_path):
     body = {"model": "generalist", "prompt": "Hello", "max_tokens": 3, "temperature": 0}
     said = []
     for load in (load_models, lambda of: with_text(load_models(of))):
-        with (
-            running(partial(load, options), openai=True) as server,
-            client_of(server) as client,
-        ):
+        served = running(partial(load, options), openai=True)
+        with served as server, client_of(server) as client:
             said.append(client.post("/openai/v1/completions", json=body))
     refused, written = said
     assert refused.status_code == 400
@@ -65,17 +64,12 @@ def test_other_programs_are_served_by_the_stock_server_too(vllm, tmp_path):
     assert written.json()["choices"][0]["text"] == text
 
 
-def request_of():
-    settings = MethodSettings(candidates=10, draft_length=4, temperature=1.0)
-    return OpenSession(PROMPT, (), NAMES_ID, settings.terms())
-
-
 def settled(gateway, patience, before_block=lambda _: None):
     """The settled tokens of a text whose drafts are given, what the device was told,
     and how often its session was opened."""
     notices, sent = [], []
     verifier = CloudVerifier(gateway.url, TOKEN, sent.append)
-    session = VerifierSession(verifier, request_of(), notices.append, patience=patience)
+    session = VerifierSession(verifier, REQUEST, notices.append, patience=patience)
     session.open()
     text = []
     for number, drafted in enumerate(DRAFTS):
@@ -91,7 +85,7 @@ def settled(gateway, patience, before_block=lambda _: None):
             text.append(int(row.token_ids[row.generalist_logprobs.argmax()]))
     session.close()
     opened = [
-        one for one in sent if getattr(one, "payload", b"") and one.what == "open"
+        one for one in sent if one.what == "open" and getattr(one, "payload", b"")
     ]
     return text, notices, len(opened)
 
@@ -118,20 +112,20 @@ def test_a_text_goes_on_when_the_stock_server_is_killed_and_comes_back(gateway, 
 def test_no_session_is_opened_while_the_stock_server_is_away_or_another(gateway, vllm):
     """Both are said in words when a device asks to open a text."""
     with client_of(gateway) as client:
-        session_id = open_session(client, request_of())
+        session_id = open_session(client, REQUEST)
         block = block_after((), (4, 5))
         vllm.stop()
-        assert send_block(client, session_id, block, request_of()).kind is Kind.BUSY
+        assert send_block(client, session_id, block, REQUEST).kind is Kind.BUSY
         verifier = CloudVerifier(gateway.url, TOKEN, lambda _: None)
         away = "the generalist's server (does not answer|broke the connection off)"
         with pytest.raises(CloudBusyError, match=away):
-            opened_session(verifier, request_of(), patience=Patience(busy=0.0))
+            opened_session(verifier, REQUEST, patience=Patience(busy=0.0))
         vllm.salt = 77
         vllm.start()
         gateway.engine.models.generalist._trouble_until = 0.0
-        assert send_block(client, session_id, block, request_of()).kind is Kind.ERROR
+        assert send_block(client, session_id, block, REQUEST).kind is Kind.ERROR
         with pytest.raises(CloudUnreachableError, match="runs another model than when"):
-            verifier.open(request_of())
+            verifier.open(REQUEST)
         verifier.close()
 
 

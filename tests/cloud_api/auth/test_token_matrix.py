@@ -15,20 +15,17 @@ from decoding_core import wire_json
 from tests.cloud_api.cloud_fakes import (
     PLAIN,
     block_after,
-    connect,
     frames_of,
     is_lost,
     open_request,
     open_session,
+    stream,
 )
 from tests.cloud_api.people.people_fakes import household_server
-from tests.waiting import PATIENCE, wait_until
+from tests.waiting import PATIENCE
 
-TOKENS = (
-    *("none", "wrong", "mistyped", "revoked", "rotated", "expired"),
-    *("other device", "other user", "other scope", "right"),
-)
 SHUT_OUT = "none", "wrong", "mistyped", "revoked", "rotated", "expired"
+TOKENS = *SHUT_OUT, "other device", "other user", "other scope", "right"
 OTHER_SCOPES = {Scope.STATUS, Scope.OPENAI}
 STREAM = "STREAM", "/v1/sessions/{session_id}/stream"
 FOREIGN = (404, "session-lost")
@@ -47,20 +44,18 @@ def tokens(server):
     """A token of each kind; none is an empty one."""
     people = server.people
     people.add_user("ben")
-    made = {
+    usual = "right", "revoked", "rotated", "other device"
+    made = {name: people.add_device(name) for name in usual}
+    people.revoke("revoked")
+    people.rotate("rotated")
+    return made | {
         "none": "",
         "wrong": make_token(),
-        "right": people.add_device("right"),
-        "revoked": people.add_device("revoked"),
-        "rotated": people.add_device("rotated"),
+        "mistyped": made["right"][:-1],
         "expired": people.add_device("expired", expires=people.now - 1),
-        "other device": people.add_device("other device"),
         "other user": people.add_device("right", "ben"),
         "other scope": people.add_device("other scope", scopes=OTHER_SCOPES),
     }
-    people.revoke("revoked")
-    people.rotate("rotated")
-    return made | {"mistyped": made["right"][:-1]}
 
 
 def headers_of(token):
@@ -174,43 +169,31 @@ def test_every_route(server, client, session, tokens, token):
     assert is_lost(client, session) is (token == "right")
 
 
-def stream_at(server, session_id, token):
-    url = server.url.replace("http", "ws") + f"/v1/sessions/{session_id}/stream"
-    return connect(url, additional_headers=headers_of(token), compression=None)
-
-
 @pytest.mark.parametrize("token", TOKENS)
 def test_every_stream(server, session, tokens, token):
-    expected = refusal_of(token, STREAM[1])
-    if expected is None and token != "right":
-        expected = FOREIGN
-    frames = frames_of(open_request())
-    if expected is not None:
-        with pytest.raises(InvalidStatus) as denied:
-            stream_at(server, session, tokens[token])
-        assert denied.value.response.status_code == expected[0]
+    frames, headers = frames_of(open_request()), headers_of(tokens[token])
+    if token == "right":
+        with stream(server, session, headers) as socket:
+            socket.send(frames.encode_block(block_after((), (1, 2))))
+            assert frames.decode_answer(socket.recv(PATIENCE)).accepted >= 0
         return
-    with stream_at(server, session, tokens[token]) as socket:
-        socket.send(frames.encode_block(block_after((), (1, 2))))
-        assert frames.decode_answer(socket.recv(PATIENCE)).accepted >= 0
+    with pytest.raises(InvalidStatus) as denied:
+        stream(server, session, headers)
+    status, _ = refusal_of(token, STREAM[1]) or FOREIGN
+    assert denied.value.response.status_code == status
 
 
-@pytest.mark.parametrize("act", ["revoke", "rotate", "remove"])
-def test_a_running_stream_ends_when_its_token_does(server, client, act):
+def test_a_running_stream_ends_when_its_token_does(server, client):
     """Though the device goes on sending; another device's goes on."""
-    people, user = server.people, f"user {act}"
-    people.add_user(user)
-    token, other = people.add_device("phone", user), people.add_device(user)
-    client.headers = headers_of(token)
-    mine = open_session(client)
-    client.headers = headers_of(other)
-    theirs = open_session(client)
+    people, both, opened = server.people, [], []
+    for name in ("phone", "tablet"):
+        both.append(headers_of(people.add_device(name)))
+        client.headers = both[-1]
+        opened.append(open_session(client))
     frame = frames_of(open_request()).encode_block(block_after((), (1,)))
-    with stream_at(server, mine, token) as lost, stream_at(server, theirs, other) as on:
-        if act == "remove":
-            people.remove_user(user)
-        else:
-            getattr(people, act)("phone", user)
+    mine, theirs = (stream(server, *one) for one in zip(opened, both, strict=True))
+    with mine as lost, theirs as on:
+        people.revoke("phone")
         with pytest.raises(ConnectionClosed) as closed:
             while True:
                 lost.send(frame)
@@ -218,10 +201,7 @@ def test_a_running_stream_ends_when_its_token_does(server, client, act):
         assert closed.value.rcvd.code == 4404
         on.send(frame)
         on.recv(PATIENCE)
-    client.headers = headers_of(token)
-    wait_until(
-        lambda: client.get("/v1/models").status_code == 401, "the token is still good"
-    )
+    assert client.get("/v1/models", headers=both[0]).status_code == 401
     client.headers = {}
 
 
@@ -233,13 +213,13 @@ def test_pairing_has_no_words_for_a_fault_and_waits_in_a_short_queue(
     def broken(*_):
         raise PeopleError(f"{canary} cannot be used")
 
-    with monkeypatch.context() as patch:
-        patch.setattr(pairing, "begin", broken)
-        answer = client.post("/v1/pair", json={"number": 1, "message": "00"})
+    body = {"number": 1, "message": "00"}
+    monkeypatch.setattr(pairing, "begin", broken)
+    answer = client.post("/v1/pair", json=body)
     assert answer.status_code == 500
     assert canary not in answer.text
-    monkeypatch.setattr("cloud_api.pairing.MOST_WAITING", 0)
-    answer = client.post("/v1/pair", json={"number": 1, "message": "00"})
+    monkeypatch.setattr(pairing, "MOST_WAITING", 0)
+    answer = client.post("/v1/pair", json=body)
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
 
 

@@ -33,7 +33,13 @@ from decoding_core.verifier import role_of, verify
 from models.files import locate
 from models.running.interface import token_list_id
 from models.running.loading import load_model
-from tests.cloud_api.cloud_fakes import BASE, GENERALIST, VOCABULARY, logits_after
+from tests.cloud_api.cloud_fakes import (
+    BASE,
+    GENERALIST,
+    VOCABULARY,
+    logits_after,
+    whole_rows,
+)
 from tests.cloud_api.fake_vllm import NAMES, write_tokenizer
 from tests.waiting import PATIENCE, let_pass
 
@@ -46,10 +52,9 @@ made = []
 
 @pytest.fixture(autouse=True)
 def _closed():
-    made.clear()
     yield
-    for one in made:
-        one.close()
+    while made:
+        made.pop().close()
 
 
 def client_of(fake, role="generalist", seconds=PATIENCE):
@@ -61,11 +66,6 @@ def engine_of(fake, *, by_id=False, seconds=PATIENCE):
     client = client_of(fake, "base" if by_id else "generalist", seconds)
     made.append(StockEngine(client, "", NAMES, 2))
     return made[-1]
-
-
-def whole_rows(salt, token_ids, rows):
-    ends = range(len(token_ids) - rows + 1, len(token_ids) + 1)
-    return np.stack([logits_after(salt, token_ids[:end]) for end in ends])
 
 
 def block_of(drafted):
@@ -130,8 +130,9 @@ def test_one_call_reads_a_block_and_one_more_what_it_lacks(vllm):
         assert rows.at([0], [unlikely])[0] == pytest.approx(row[unlikely], abs=1e-6)
     (_, again) = vllm.asked
     assert (again["allowed_token_ids"], again["prompt"]) == ([unlikely], [[*PROMPT]])
-    assert all("logprob_token_ids" not in body for body in vllm.asked)
-    assert all(body["cache_salt"] for body in vllm.asked)
+    for body in vllm.asked:
+        assert "logprob_token_ids" not in body
+        assert body["cache_salt"]
 
 
 def test_what_is_only_read_ahead_asks_for_no_rows(vllm):
@@ -151,22 +152,21 @@ def test_what_is_only_read_ahead_asks_for_no_rows(vllm):
         engine.evaluate_rows([Reading(1, [5] * 124, 1, 10)])
 
 
-@pytest.mark.parametrize("temperature", [1e-3, 0.3, 0.7, 0.9, 1.3, 3.0])
-@pytest.mark.parametrize("count", [5, 40, 64])
-def test_a_sum_at_another_temperature_is_never_too_small(vllm, temperature, count):
+@pytest.mark.parametrize("count", [5, 40, VOCABULARY])
+def test_a_sum_at_another_temperature_is_never_too_small(vllm, count):
     """So log-probabilities are never too large: a threshold is never undercut. Of a
     flat row at a low temperature all exponentials but the largest's are 0."""
     vllm.most = VOCABULARY
     (rows,) = engine_of(vllm).evaluate_rows([Reading(0, PROMPT, 3, count)])
     whole = log_softmax(whole_rows(GENERALIST, PROMPT, 3))
-    exact = np.array([log_sum_exp(row, temperature) for row in whole])
-    found = rows.log_sum_exps(temperature)
-
-    assert (found >= exact - 1e-6).all()
-    if count == VOCABULARY:
-        assert_allclose(found, exact, atol=1e-5, rtol=1e-5)
-    if 0.1 < temperature < 1.0 and count == 40:
-        assert (found <= exact + 0.05).all()
+    for temperature in (1e-3, 0.3, 0.7, 0.9, 1.3, 3.0):
+        exact = np.array([log_sum_exp(row, temperature) for row in whole])
+        found = rows.log_sum_exps(temperature)
+        assert (found >= exact - 1e-6).all(), temperature
+        if count == VOCABULARY:
+            assert_allclose(found, exact, atol=1e-5, rtol=1e-5)
+        if 0.1 < temperature < 1.0 and count == 40:
+            assert (found <= exact + 0.05).all(), temperature
     assert rows.log_sum_exps(0.0).tolist() == [0.0] * 3
 
 
@@ -210,19 +210,15 @@ def test_rows_that_others_have_spoilt_are_asked_for_again(vllm):
         engine.evaluate_rows([Reading(0, (5,), 1, 10)])
 
 
-def endless(handler, _):
-    handler.send_response(200)
-    handler.end_headers()
-    while True:
-        handler.wfile.write(b"x" * 65536)
+def endless(piece, pause=0.0):
+    def fault(handler, _):
+        handler.send_response(200)
+        handler.end_headers()
+        while True:
+            handler.wfile.write(piece)
+            let_pass(pause)
 
-
-def dripping(handler, _):
-    handler.send_response(200)
-    handler.end_headers()
-    while True:
-        handler.wfile.write(b" ")
-        let_pass(0.02)
+    return fault
 
 
 def saying(body, status=200):
@@ -241,8 +237,8 @@ FAULTS = {
     "key": (saying({"error": "no"}, 401), "SPECSTEER_GENERALIST_KEY"),
     "elsewhere": (saying(b"", 302), "sends its visitors elsewhere"),
     "proxy": (saying(b"<html>", 502), "is not ready .status 502."),
-    "endless": (endless, "more than its answer can hold"),
-    "slow": (dripping, "takes more than 0.2 seconds"),
+    "endless": (endless(b"x" * 65536), "more than its answer can hold"),
+    "slow": (endless(b" ", 0.02), "takes more than 0.5 seconds"),
     "no length": (saying({"data": [{"id": "one"}]}), "only vLLM's servers"),
     "refusal": (
         only(COMPLETIONS, saying({"error": {"message": "no\x1b[2J"}}, 400)),
@@ -258,14 +254,13 @@ def test_every_fault_has_its_sentence(vllm, name):
     """Within a bound of time and size, without what the server wrote for a terminal."""
     vllm.fault, sentence = FAULTS[name]
     with pytest.raises(DecodingError, match=sentence) as caught:
-        engine_of(vllm, seconds=0.2 if name == "slow" else PATIENCE)
+        engine_of(vllm, seconds=0.5 if name == "slow" else PATIENCE)
     assert "\x1b" not in str(caught.value)
 
 
 def test_choices_of_no_vllm_are_told(vllm):
     for one in CHOICES:
-        answer = {"model": "small-talk", "choices": one}
-        vllm.fault = only(COMPLETIONS, saying(answer))
+        vllm.fault = only(COMPLETIONS, saying({"model": "x", "choices": one}))
         with pytest.raises(StockServerError, match="answers as no vLLM does"):
             engine_of(vllm)
 

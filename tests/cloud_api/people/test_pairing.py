@@ -1,5 +1,7 @@
 """Codes for pairing: good once, for ten minutes and five tries."""
 
+from unittest.mock import Mock
+
 import pytest
 import spake2
 
@@ -37,7 +39,6 @@ class Device:
     def __init__(self, code, seen=KEY):
         self._side = spake2.SPAKE2_A(code.password, idA=DEVICE, idB=SERVER)
         self.number, self._binding = code.number, binding_of(seen)
-        self._key = b""
 
     def begin(self, people, shown=KEY):
         reply = pairing.begin(people, self.number, self._side.start(), shown)
@@ -51,9 +52,15 @@ class Device:
         return pairing.finish(people, self.exchange, proof)
 
 
-def paired(people, code):
-    device = Device(code)
+def begun(people, code, **seen):
+    """A device that has sent its first message."""
+    device = Device(code, **seen)
     device.begin(people)
+    return device
+
+
+def paired(people, code):
+    device = begun(people, code)
     assert device.trusts
     return device.finish(people)
 
@@ -81,13 +88,12 @@ def test_a_device_is_let_in(people):
 
 def test_a_code_is_good_once(people):
     code, _ = pairing.offer(people, "phone")
-    first, second = Device(code), Device(code)
-    first.begin(people)
-    second.begin(people)
+    first, second = begun(people, code), begun(people, code)
     first.finish(people)
     assert "nothing is known of this pairing" in refused(second.finish, people)
-    assert "was used already" in refused(Device(code).begin, people)
-    assert "'devices revoke'" in refused(Device(code).begin, people)
+    said = refused(Device(code).begin, people)
+    assert "was used already" in said
+    assert "'devices revoke'" in said
     assert len(people.devices()) == 1
 
 
@@ -118,8 +124,7 @@ def test_a_proof_that_was_wrong_once_is_not_tried_again(people):
     """Else the second message could guess for ever. A device that sees another
     certificate than the server shows does not trust it, and gives a wrong proof."""
     code, _ = pairing.offer(people, "phone")
-    device = Device(code, seen="cd" * 32)
-    device.begin(people)
+    device = begun(people, code, seen="cd" * 32)
     assert not device.trusts
     assert "the certificate another" in refused(device.finish, people)
     assert "nothing is known" in refused(device.finish, people)
@@ -165,23 +170,21 @@ def test_a_device_of_that_name_gives_way_when_the_code_is_used(people):
 def test_a_code_ends_with_its_user(people):
     people.add_user("ana")
     code, _ = pairing.offer(people, "phone", "ana")
-    device = Device(code)
-    device.begin(people)
+    device = begun(people, code)
     people.remove_user("ana")
     assert "nothing is known" in refused(device.finish, people)
 
 
-def test_neither_code_nor_key_stays_in_the_file(people):
+def test_no_code_stays_in_the_file(people):
+    def held():
+        with people.reading() as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return people.path.read_bytes()
+
     code, _ = pairing.offer(people, "phone")
-    assert code.secret.encode() in held(people)
+    assert code.secret.encode() in held()
     paired(people, code)
-    assert code.secret.encode() not in held(people)
-
-
-def held(people):
-    with people.reading() as connection:
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    return people.path.read_bytes()
+    assert code.secret.encode() not in held()
 
 
 def test_codes_and_links_are_read_as_they_are_shown():
@@ -218,8 +221,7 @@ import sys
 from pathlib import Path
 from tests.cloud_api.people.test_pairing import *
 with People(Path(sys.argv[1])) as people:
-    device = Device(read_code(sys.argv[2]))
-    device.begin(people)
+    device = begun(people, read_code(sys.argv[2]))
     print("ready", flush=True)
     sys.stdin.readline()
     try:
@@ -242,14 +244,9 @@ def test_of_two_processes_that_use_a_code_at_once_one_is_let_in(tmp_path):
 def test_killed_before_the_end_the_code_is_still_good(people, monkeypatch):
     """The device, its token and the used code are one change."""
     code, _ = pairing.offer(people, "phone")
-    device = Device(code)
-    device.begin(people)
-
-    def die(*_):
-        raise KeyboardInterrupt
-
+    device = begun(people, code)
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(pairing, "insert_device", die)
+        patch.setattr(pairing, "insert_device", Mock(side_effect=KeyboardInterrupt))
         device.finish(people)
     assert people.devices() == []
     assert device.finish(people)["name"] == "phone"

@@ -67,13 +67,10 @@ def test_prompts_that_wait_are_bounded_in_tokens():
     sessions = Sessions(9, 10, UserLimits(prompt_tokens=100))
     sessions.add("written", FakeSession(0, owner=ANA))
     sessions.add("ben", FakeSession(0, owner=BEN, unread=90))
-    sizes = 40, 40, 40, 400
-    gone = [
-        sessions.add(f"a{n}", FakeSession(n, owner=ANA, unread=size))
-        for n, size in enumerate(sizes)
-    ]
-
-    assert gone == [[], [], ["a0"], ["a1", "a2"]]
+    for n, (size, gone) in enumerate(
+        ((40, []), (40, []), (40, ["a0"]), (400, ["a1", "a2"]))
+    ):
+        assert sessions.add(f"a{n}", FakeSession(n, owner=ANA, unread=size)) == gone
 
 
 def test_who_is_told_to_come_back_is_let_in_then():
@@ -91,13 +88,10 @@ def test_who_is_told_to_come_back_is_let_in_then():
 def test_answers_kept_for_retries_are_bounded_in_bytes():
     """Whoever has the most loses the oldest, of the session unused for the longest."""
     sessions = Sessions(9, 10)
-    kept = [
-        FakeSession(0, owner=BEN, kept=[30]),
-        FakeSession(1, owner=ANA, kept=[20, 20]),
-        FakeSession(2, owner=ANA, kept=[20]),
-    ]
-    for n, one in enumerate(kept):
-        sessions.add(str(n), one)
+    kept = []
+    for n, (owner, sizes) in enumerate(((BEN, [30]), (ANA, [20, 20]), (ANA, [20]))):
+        kept.append(FakeSession(n, owner=owner, kept=sizes))
+        sessions.add(str(n), kept[-1])
     sessions.bound_answers(75)
 
     assert [one.kept for one in kept] == [[30], [20], [20]]
@@ -131,13 +125,12 @@ def test_whoever_comes_back_in_time_may_begin_a_text(arrivals):
 
 
 def test_no_moment_is_booked_for_ever():
-    openings = Openings(burst=1, per_second=1.0)
-    waits = []
+    openings, waits = Openings(burst=1, per_second=1.0), []
+    openings.admit(ANA, 0.0)
     for _ in range(500):
-        try:
+        with pytest.raises(QuotaError) as refused:
             openings.admit(ANA, 0.0)
-        except QuotaError as error:
-            waits.append(error.retry_after)
+        waits.append(refused.value.retry_after)
 
     assert (min(waits), max(waits)) == (1, 60)
 
