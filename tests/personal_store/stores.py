@@ -28,6 +28,15 @@ LETTERS = [
 ]  # fmt: skip
 
 
+def lay(root, files):
+    """Write files below a folder, by name; texts or bytes."""
+    for name, content in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        data = content if isinstance(content, bytes) else content.encode()
+        (root / name).write_bytes(data)
+    return root
+
+
 def json_values(*names):
     """A hypothesis strategy of JSON values whose objects have these fields."""
     return st.recursive(

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from personal_store import import_source
+from tests.personal_store.stores import lay
 
 
 @pytest.fixture
@@ -15,9 +16,7 @@ def take(store, tmp_path):
     """Writes a file, imports it with an importer, and gives the report."""
 
     def take(kind, name, content, **options):
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        path = lay(tmp_path, {name: content}) / name
         return import_source(store, kind, path, **options)
 
     return take

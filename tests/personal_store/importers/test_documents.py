@@ -18,7 +18,7 @@ from personal_store.importers.tables import _lamp_items
 from personal_store.reading.letters import MAX_STORED
 from personal_store.records import ReadOptions
 from personal_store.text.dates import parse_date
-from tests.personal_store.stores import counts, damaged, json_values
+from tests.personal_store.stores import counts, damaged, json_values, lay
 from tests.waiting import no_hang
 
 MARCH = parse_date("2024-03-12")
@@ -30,16 +30,14 @@ def texts(store):
 
 def test_text_files_are_read(store, tmp_path):
     """Another charset, Windows line ends; the date is the file's; an edit replaces."""
-    folder = tmp_path / "letters"
-    folder.mkdir()
-    for name, content in {
+    files = {
         "a.txt": "Schöne Grüße\r\naus dem Süden.\r\n".encode("cp1252"),
         "b.txt": "Ein zweiter Brief.".encode("utf-16"),
         "c.txt": b"\x7fELF\0\0\0",
         "d.txt": b"two words",
         "a.pdf": b"%PDF",
-    }.items():
-        (folder / name).write_bytes(content)
+    }
+    folder = lay(tmp_path / "letters", files)
     os.utime(folder / "a.txt", (MARCH, MARCH))
 
     first = import_source(store, "text", folder)
@@ -99,8 +97,7 @@ also code
 
 def test_a_vault_is_read(store, tmp_path):
     """Front matter gives date, title, tags; links are words; code and embeds go."""
-    vault = tmp_path / "vault"
-    for name, content in {
+    files = {
         "Garden.md": NOTE,
         "2024-03-12.md": "Today it rained again.\r\n",
         "Templates/Letter.md": "Dear {{name}}, thank you very much.",
@@ -108,11 +105,9 @@ def test_a_vault_is_read(store, tmp_path):
         ".trash/old.md": "Thrown away a while ago.",
         "Clip.md": "---\nsource: https://x.example\n---\nA text by somebody.",
         "Empty.md": "---\ntitle: nothing\n---\n",
-    }.items():
-        (vault / name).parent.mkdir(parents=True, exist_ok=True)
-        (vault / name).write_text(content)
+    }
 
-    report = import_source(store, "markdown", vault)
+    report = import_source(store, "markdown", lay(tmp_path / "vault", files))
 
     assert counts(report) == (2, 0, 2, 0)
     day, garden = store.records()

@@ -11,6 +11,7 @@ import pytest
 from personal_store import SourceError, import_source
 from personal_store.discovery import discover
 from personal_store.records import OWN
+from tests.personal_store.stores import lay
 
 TESS, BEN, ADA = "Tess Field", "Ben Quill", "Ada Märsch"
 
@@ -53,11 +54,11 @@ OWN_TEXTS = {
 
 
 def export(root, talks=TALKS):
-    root.mkdir(parents=True, exist_ok=True)
-    for name, content in talks.items():
-        data = json.dumps(content, ensure_ascii=False, indent=2)
-        (root / name).write_text(data, encoding="utf-8")
-    return root
+    files = {
+        name: json.dumps(content, ensure_ascii=False, indent=2)
+        for name, content in talks.items()
+    }
+    return lay(root, files)
 
 
 def own(store):

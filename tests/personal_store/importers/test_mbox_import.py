@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from personal_store import SourceError, StoreError, import_source
+from personal_store import SourceError, StoreError, import_source, importers
 from tests.mailboxes import ME, mailbox, many, message
 from tests.personal_store.stores import content
 
@@ -67,6 +67,7 @@ def test_what_is_no_writing_is_skipped(store, read):
         message("Thanks!", number=5),
         message("> all of it quoted", number=6),
         message(number=7, headers="X-Mozilla-Status: 0009"),
+        message(number=8, headers="X-Unsent: 1"),
     ]
 
     report = read(messages, me=[ME])
@@ -74,12 +75,14 @@ def test_what_is_no_writing_is_skipped(store, read):
     assert list(store.records()) == []
     assert report.reasons == {
         "in spam": 1,
-        "drafts": 1,
+        "drafts": 2,
         "automatic messages": 1,
         "calendar messages": 1,
         "without own words": 2,
         "in the trash": 1,
     }
+    drafts = read([message(number=9)], "Entwürfe", me=[ME])
+    assert drafts.reasons == {"drafts": 1}
 
 
 def test_endless_labels_do_not_stop_an_import(store, read):
@@ -118,6 +121,10 @@ def test_what_is_no_mailbox_is_one_sentence(store, take, tmp_path, data, sentenc
 
 
 def test_an_unknown_importer_names_the_known(store, tmp_path):
+    assert all(
+        isinstance(importers.load(name), importers.Importer)
+        for name in importers.available()
+    )
     with pytest.raises(StoreError, match=r"There are: .*csv, .*mbox"):
         import_source(store, "telepathy", tmp_path)
 

@@ -6,27 +6,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from personal_store import SourceError, import_source, importers
+from personal_store import SourceError, import_source
 from personal_store.importers.tables import Columns
 from personal_store.text.dates import parse_date
 from tests.mailboxes import message
-from tests.personal_store.stores import counts, json_values
-
-
-def test_importers_are_found_by_their_names():
-    assert {"csv", "eml", "imap", "x_archive"} < set(importers.available())
-    for name in importers.available():
-        assert isinstance(importers.load(name), importers.Importer)
+from tests.personal_store.stores import counts, json_values, lay
 
 
 def test_a_folder_of_messages(store, take, tmp_path):
     """A mailbox given as a message is one sentence."""
-    folder = tmp_path / "sent"
-    (folder / "2024").mkdir(parents=True)
-    (folder / "a.eml").write_bytes(message(number=1))
-    (folder / "2024" / "b.eml").write_bytes(message("A second letter.", number=2))
-    (folder / "c.eml").write_bytes(b"\x00\xff garbage")
-    (folder / "notes.txt").write_text("no mail")
+    files = {
+        "a.eml": message(number=1),
+        "2024/b.eml": message("A second letter.", number=2),
+        "c.eml": b"\x00\xff garbage",
+        "notes.txt": "no mail",
+    }
+    folder = lay(tmp_path / "sent", files)
 
     first = import_source(store, "eml", folder)
 

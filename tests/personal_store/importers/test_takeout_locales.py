@@ -14,6 +14,7 @@ import pytest
 
 from personal_store import import_source
 from personal_store.discovery import discover
+from tests.personal_store.stores import lay
 
 CHANNEL = "UC" + "tEsS_field-0123456789x"[:22]
 COMMENT = "Ugxk1Jr5y{}pWnE0nFQR4AaABAg"
@@ -81,7 +82,7 @@ def export(tmp_path):
     def export(language):
         places, review_file, folder, file, header = LANGUAGES[language]
         said = [*COMMENTS, REPLY]
-        for name, content in {
+        files = {
             f"{places}/{review_file}.json": features(STARS, REVIEW),
             f"{places}/{review_file} 2.json": features(SAVED),
             f"Google Business Profile/1/2/{review_file}.json": (
@@ -91,11 +92,8 @@ def export(tmp_path):
             f"YouTube/{folder}/{file}(1).csv": table(header, said, (*range(5), 6, 7)),
             f"YouTube/chats/{file}.csv": table(header, CHATS, (*range(4), 6, 7)),
             "YouTube/subscriptions.csv": f"a,b,c\n{CHANNEL},http://x.example,Ben's\n",
-        }.items():
-            path = tmp_path / "all" / "Takeout" / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(content, encoding="utf-8")
-        return tmp_path / "all"
+        }
+        return lay(tmp_path / "Takeout", files)
 
     return export
 
@@ -144,8 +142,6 @@ def test_what_customers_wrote_is_not_own_if_it_is_given_by_itself(take):
     ],
 )
 def test_other_tables_are_no_comments(tmp_path, row):
-    path = tmp_path / "Takeout" / "table.csv"
-    path.parent.mkdir()
-    path.write_text(f"a,b,c,d,e,f,g,h\n{row}\n")
+    path = lay(tmp_path / "Takeout", {"table.csv": f"a,b,c,d,e,f,g,h\n{row}\n"})
 
-    assert [f.kind for f in discover(path.parent).found if f.kind != "csv"] == []
+    assert {found.kind for found in discover(path).found} <= {"csv"}

@@ -16,6 +16,7 @@ from personal_store.discovery import discover, discover_in, may_hold_text
 from personal_store.files import everything, of_file, parts
 from personal_store.importers.service_files import ALONE, FILES, OTHERS, YOURS, Exports
 from personal_store.records import OWN
+from tests.personal_store.stores import lay
 
 FOREIGN = "Zanzibar"
 SAID = f"What {FOREIGN} said about you is long enough to be stored."
@@ -46,14 +47,6 @@ ALL_ALONE = {
 }
 
 
-def write(root, files):
-    for name, content in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content, encoding="utf-8")
-    return root
-
-
 def imported(store, path, *, mine, me=()):
     """What auto stores as own; kinds that refuse say so and are passed over."""
     said = []
@@ -76,7 +69,7 @@ def test_words_of_others_in_an_export_never_become_own(
 ):
     """And what is not read of it is listed, each file once."""
     files = export(service)
-    path = pack(write(tmp_path / "export", files), place, tmp_path / "lies")
+    path = pack(lay(tmp_path / "export", files), place, tmp_path / "lies")
 
     discovery = discover(path, mine=mine)
     own, said = imported(store, path, mine=mine)
@@ -100,7 +93,7 @@ def test_a_file_of_others_by_itself_never_becomes_own(store, tmp_path, name, min
     file, content = ALL_ALONE[name]
     if name.endswith(("Something_New.csv", "Chat Contacts.csv")) and mine:
         pytest.skip("nothing tells this file from a table of one's own")
-    write(tmp_path / "some", {Path(file).name: content})
+    lay(tmp_path / "some", {Path(file).name: content})
 
     own, _ = imported(store, tmp_path / "some", mine=mine, me=["Tess Field"])
 
@@ -109,8 +102,8 @@ def test_a_file_of_others_by_itself_never_becomes_own(store, tmp_path, name, min
 
 def test_a_table_of_others_in_a_folder_is_refused_by_csv(store, tmp_path):
     """By itself it is taken at the word of who gives it, if its importer has none."""
-    write(tmp_path / "e", export("reddit") | {"a.csv": "text\nIt rained all day.\n"})
-    write(tmp_path / "l", export("linkedin"))
+    lay(tmp_path / "e", export("reddit") | {"a.csv": "text\nIt rained all day.\n"})
+    lay(tmp_path / "l", export("linkedin"))
 
     report = import_source(store, "csv", tmp_path / "e")
 
@@ -126,10 +119,8 @@ def test_a_table_of_others_in_a_folder_is_refused_by_csv(store, tmp_path):
 
 
 def test_documents_beside_an_export_are_read_if_they_are_all_mine(store, tmp_path):
-    write(tmp_path / "linkedin", export("linkedin"))
-    write(
-        tmp_path, {"diary.md": "It rained in the morning.", "a.csv": "text\nIt did.\n"}
-    )
+    lay(tmp_path / "linkedin", export("linkedin"))
+    lay(tmp_path, {"diary.md": "It rained in the morning.", "a.csv": "text\nIt did.\n"})
 
     own, _ = imported(store, tmp_path, mine=True)
 
@@ -150,7 +141,7 @@ CHATS = {
 @pytest.mark.parametrize("program", CHATS)
 @pytest.mark.parametrize("mine", [False, True], ids=["", "all mine"])
 def test_a_chat_of_another_program_is_no_document(store, tmp_path, program, mine):
-    write(tmp_path / "some", {"chat.txt": CHATS[program]})
+    lay(tmp_path / "some", {"chat.txt": CHATS[program]})
 
     own, _ = imported(store, tmp_path / "some", mine=mine, me=["Tess"])
 
@@ -165,7 +156,7 @@ def test_a_chat_of_another_program_is_no_document(store, tmp_path, program, mine
      "Shopping: glue\nPaint: two tins\n"],
 )  # fmt: skip
 def test_a_letter_a_diary_and_a_list_are_documents(tmp_path, text):
-    write(tmp_path / "some", {"letter.txt": text})
+    lay(tmp_path / "some", {"letter.txt": text})
 
     found = discover(tmp_path / "some", mine=True).found
 
@@ -175,7 +166,7 @@ def test_a_letter_a_diary_and_a_list_are_documents(tmp_path, text):
 def test_what_was_sent_in_a_chat_is_no_document(tmp_path):
     chat = "[1.2.23, 08:03:00] Ada: Here is my letter for the club\n"
     files = {"_chat.txt": chat, "DOC-20230201-WA0001.md": SAID, "00000012-CV.txt": SAID}
-    write(tmp_path / "some", files)
+    lay(tmp_path / "some", files)
 
     assert [f.kind for f in discover(tmp_path / "some", mine=True).found] == [
         "whatsapp"
@@ -188,7 +179,7 @@ def test_what_was_sent_in_a_chat_is_no_document(tmp_path):
 def two(tmp_path, service):
     """The exports of two people beside each other."""
     for name in ("Tess Field", "Ben Quillon"):
-        write(tmp_path / "both" / name.partition(" ")[0], export(service, name))
+        lay(tmp_path / "both" / name.partition(" ")[0], export(service, name))
     return tmp_path / "both"
 
 
@@ -229,7 +220,7 @@ def test_the_export_of_a_stranger_is_refused(store, tmp_path, service):
 
 def test_a_file_that_comes_later_lies_in_the_export_beside_it(tmp_path):
     """A watched folder shows only what has changed; the rest tells where it lies."""
-    folder = write(tmp_path / "e", export("linkedin"))
+    folder = lay(tmp_path / "e", export("linkedin"))
     new = of_file(folder / "Something_New.csv")
     beside = everything(folder, may_hold_text)
 
@@ -242,9 +233,9 @@ def test_a_file_that_comes_later_lies_in_the_export_beside_it(tmp_path):
 
 def test_two_parts_of_one_export_are_one(store, tmp_path):
     """As large ones come: the profile may lie in both."""
-    write(tmp_path / "all" / "part 1", export("linkedin"))
+    lay(tmp_path / "all" / "part 1", export("linkedin"))
     profile = {"Profile.csv": export("linkedin")["Profile.csv"]}
-    write(tmp_path / "all" / "part 2", profile)
+    lay(tmp_path / "all" / "part 2", profile)
 
     assert import_source(store, "linkedin", tmp_path / "all").added == 4
 
@@ -253,7 +244,7 @@ def test_two_parts_of_one_export_are_one(store, tmp_path):
 
 
 def test_a_bomb_beside_an_export_does_not_keep_it_out(tmp_path):
-    write(tmp_path / "some" / "linkedin", export("linkedin"))
+    lay(tmp_path / "some" / "linkedin", export("linkedin"))
     path = tmp_path / "some" / "bomb.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as bomb:
         bomb.writestr("chat_history.csv", b"\0" * 20_000_000)
@@ -303,8 +294,8 @@ def test_the_whole_of_an_export_is_found_by_a_part_of_it(tmp_path):
     exports = Exports()
     root = tmp_path / "fb"
     inner = "your_facebook_activity/messages/inbox/ben_1/message_1.json"
-    write(root, {inner: "{}", "notes.md": "x"})
-    write(tmp_path, {"mine.md": "y"})
+    lay(root, {inner: "{}", "notes.md": "x"})
+    lay(tmp_path, {"mine.md": "y"})
 
     exports.meet("facebook", [of_file(root / inner)])
 

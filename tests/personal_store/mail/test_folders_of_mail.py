@@ -10,11 +10,9 @@ from personal_store.importers.mailboxes import emlx
 from personal_store.mail.labels import decoded, folder_label
 from personal_store.records import ReadOptions
 from tests.mailboxes import ME, message
+from tests.personal_store.stores import lay
 
-
-def put(path, data):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
+OTHER = "Anna <anna@example.org>"
 
 
 def counts(report):
@@ -23,18 +21,21 @@ def counts(report):
 
 def test_a_maildir_is_read(store, tmp_path):
     """cur and new; not tmp, links, or what the server keeps beside the messages."""
-    box = tmp_path / "Maildir"
-    put(box / "tmp" / "3.a.host", message("Half of a mess", number=3))
+    half = {"tmp/3.a.host": message("Half of a mess", number=3)}
+    box = lay(tmp_path / "Maildir", half)
     with pytest.raises(SourceError, match="There is no Maildir"):
         import_source(store, "maildir", tmp_path)
-    put(box / "cur" / "1.a.host:2,S", message(number=1))
-    put(box / "new" / "2.a.host", message("The second of them all.", number=2))
-    put(box / "dovecot.index", b"\x01binary")
-    put(box / "cur" / "dovecot-uidlist", b"3 V1")
+    files = {
+        "cur/1.a.host:2,S": message(number=1),
+        "new/2.a.host": message("The second of them all.", number=2),
+        "dovecot.index": b"\x01binary",
+        "cur/dovecot-uidlist": b"3 V1",
+        "cur/5.a.host:2,ST": message("Thrown away long ago.", number=5),
+        "cur/6.a.host!2,DS": message("Not yet finished at all", number=6),
+        "cur/7.a.host;2,S": message("On a stick of Windows.", number=7),
+    }
+    lay(box, files)
     (box / "cur" / "4.a.host:2,S").symlink_to(box / "tmp" / "3.a.host")
-    put(box / "cur" / "5.a.host:2,ST", message("Thrown away long ago.", number=5))
-    put(box / "cur" / "6.a.host!2,DS", message("Not yet finished at all", number=6))
-    put(box / "cur" / "7.a.host;2,S", message("On a stick of Windows.", number=7))
 
     first = import_source(store, "maildir", box)
     second = import_source(store, "maildir", box)
@@ -46,15 +47,15 @@ def test_a_maildir_is_read(store, tmp_path):
 
 def test_folders_of_a_maildir_are_labels(store, tmp_path):
     """Names of sent folders say who the owner is; trash and drafts are left out."""
-    other = "Anna <anna@example.org>"
-    box = tmp_path / "Maildir"
     sent = "Gesendete Elemente"
-    put(box / f".{sent}" / "cur" / "1:2,S", message(number=1))
-    put(box / ".Entw&APw-rfe" / "cur" / "2:2,S", message("Not finished.", number=2))
-    put(box / ".INBOX.Trash" / "cur" / "3:2,S", message("Thrown away.", number=3))
-    put(box / "cur" / "4:2,S", message("Come here soon.", number=4, sender=other))
+    files = {
+        f".{sent}/cur/1:2,S": message(number=1),
+        ".Entw&APw-rfe/cur/2:2,S": message("Not finished.", number=2),
+        ".INBOX.Trash/cur/3:2,S": message("Thrown away.", number=3),
+        "cur/4:2,S": message("Come here soon.", number=4, sender=OTHER),
+    }
 
-    report = import_source(store, "maildir", box)
+    report = import_source(store, "maildir", lay(tmp_path / "Maildir", files))
 
     assert store.identities() == [ME]
     assert counts(report) == (1, 3, 0)
@@ -90,17 +91,17 @@ def apple(raw: bytes, flags: int = 1) -> bytes:
 
 def test_apple_mail_is_read(store, tmp_path):
     """Deleted mail and drafts are left out; the property list is no part of a text."""
-    other = "Anna <anna@example.org>"
-    mail = tmp_path / "V10" / "6E5C-ID"
-    sent = mail / "Sent Messages.mbox" / "9F" / "Data" / "Messages"
-    inbox = mail / "INBOX.mbox" / "9F" / "Data" / "3" / "Messages"
-    put(sent / "1.emlx", apple(message("It reads as it was written.", number=1)))
-    put(sent / "2.partial.emlx", apple(message("Without its attachment.", number=2)))
-    put(inbox / "3.emlx", apple(message(number=3, sender=other)))
-    put(inbox / "4.emlx", apple(message(number=4), flags=3))
-    put(inbox / "5.emlx", apple(message(number=5), flags=1 << 6))
-    put(inbox / "6.emlx", b"<html>no count</html>")
-    put(mail / "Deleted Messages.mbox" / "7.emlx", apple(message(number=7)))
+    sent, inbox = "Sent Messages.mbox/9F/Data/Messages", "INBOX.mbox/9F/3/Messages"
+    files = {
+        f"{sent}/1.emlx": apple(message("It reads as it was written.", number=1)),
+        f"{sent}/2.partial.emlx": apple(message("Without its attachment.", number=2)),
+        f"{inbox}/3.emlx": apple(message(number=3, sender=OTHER)),
+        f"{inbox}/4.emlx": apple(message(number=4), flags=3),
+        f"{inbox}/5.emlx": apple(message(number=5), flags=1 << 6),
+        f"{inbox}/6.emlx": b"<html>no count</html>",
+        "Deleted Messages.mbox/7.emlx": apple(message(number=7)),
+    }
+    lay(tmp_path / "V10" / "6E5C-ID", files)
 
     report = import_source(store, "emlx", tmp_path / "V10")
 
@@ -142,13 +143,11 @@ def test_a_draft_of_apple_mail_is_what_has_not_left(
     store, tmp_path, folder, headers, flags, is_read
 ):
     """A Message-ID and a Date, which all of these have, say nothing."""
-    box = tmp_path / "V10" / "6E5C-ID" / folder / "9F" / "Data" / "Messages"
     raw = message("It reads as it was written.", number=1, headers=headers)
-    put(box / "1.emlx", apple(raw, flags=flags))
+    name = f"V10/6E5C-ID/{folder}/9F/Data/Messages/1.emlx"
+    path = lay(tmp_path / "mail", {name: apple(raw, flags=flags)})
 
-    report = import_source(store, "emlx", tmp_path / "V10", me=[ME])
-
-    assert report.added == is_read
+    assert import_source(store, "emlx", path, me=[ME]).added == is_read
 
 
 @given(st.binary(max_size=300), st.integers(0, 10**9), st.booleans())

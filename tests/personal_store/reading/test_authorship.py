@@ -2,7 +2,7 @@
 
 import pytest
 
-from personal_store import SourceError, import_source, importers
+from personal_store import SourceError, importers
 from personal_store.files import of_file
 from personal_store.importing import find_owner
 from personal_store.mail.mail import parse_headers
@@ -161,12 +161,3 @@ def test_precedence_does_not_say_who_wrote(store):
 )
 def test_what_says_that_a_machine_wrote(fields, automatic):
     assert is_automatic(parse_headers(message(**fields))) == automatic
-
-
-def test_drafts_are_left_out(store, tmp_path):
-    """A mailbox of them, and one that was saved as a file."""
-    (tmp_path / "Entwürfe").write_bytes(mailbox([message()]))
-    (tmp_path / "draft.eml").write_bytes(message(headers="X-Unsent: 1"))
-    for kind, name in (("mbox", "Entwürfe"), ("eml", "draft.eml")):
-        report = import_source(store, kind, tmp_path / name, me=[ME])
-        assert report.reasons == {"drafts": 1}
