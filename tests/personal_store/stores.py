@@ -1,6 +1,8 @@
 """Filled stores for the tests of what happens to records."""
 
+import io
 import json
+import zipfile
 
 from hypothesis import strategies as st
 
@@ -35,6 +37,15 @@ def lay(root, files):
         data = content if isinstance(content, bytes) else content.encode()
         (root / name).write_bytes(data)
     return root
+
+
+def zipped(files):
+    """The bytes of a zip of these files, by name."""
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, content in files.items():
+            packed.writestr(name, content)
+    return target.getvalue()
 
 
 def json_values(*names):

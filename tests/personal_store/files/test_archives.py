@@ -17,7 +17,7 @@ from personal_store import SourceError, Store, import_source, importing
 from personal_store import files as sources
 from personal_store.files import locate
 from tests.mailboxes import mailbox, many, message
-from tests.personal_store.stores import content, damaged, stopping
+from tests.personal_store.stores import content, damaged, stopping, zipped
 
 MBOX = mailbox([message(number=1), message("Another text, of work.", number=2)])
 
@@ -36,24 +36,16 @@ def tar(*members, name="Takeout/Mail/Sent.mbox") -> bytes:
     return target.getvalue()
 
 
-def zipped(**members) -> bytes:
-    target = io.BytesIO()
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as packed:
-        for name, content in members.items():
-            packed.writestr(name.replace("__", "/").replace("_dot_", "."), content)
-    return target.getvalue()
-
-
 FORMS = {
     "a.tar": tar(MBOX),
     "a.tgz": gzip.compress(tar(MBOX)),
     "a.tar.gz": gzip.compress(tar(MBOX)),
     "a.tar.bz2": bz2.compress(tar(MBOX)),
     "a.tar.xz": lzma.compress(tar(MBOX)),
-    "a.zip": zipped(Takeout__Mail__Sent_dot_mbox=MBOX),
-    "zip in.zip": zipped(part1_dot_zip=zipped(Mail__Sent_dot_mbox=MBOX)),
-    "tgz in.zip": zipped(part1_dot_tgz=gzip.compress(tar(MBOX))),
-    "tar in.zip": zipped(part1_dot_tar=tar(MBOX)),
+    "a.zip": zipped({"Takeout/Mail/Sent.mbox": MBOX}),
+    "zip in.zip": zipped({"part1.zip": zipped({"Mail/Sent.mbox": MBOX})}),
+    "tgz in.zip": zipped({"part1.tgz": gzip.compress(tar(MBOX))}),
+    "tar in.zip": zipped({"part1.tar": tar(MBOX)}),
 }
 
 
@@ -75,9 +67,9 @@ def test_every_form_is_read(store, tmp_path, name):
 LONG = mailbox(many(120))
 LONG_FORMS = {
     "a.tar": tar(LONG),
-    "a.zip": zipped(Sent_dot_mbox=LONG),
-    "tgz in.zip": zipped(a_dot_tgz=gzip.compress(tar(LONG))),
-    "zip in.zip": zipped(a_dot_zip=zipped(Sent_dot_mbox=LONG)),
+    "a.zip": zipped({"Sent.mbox": LONG}),
+    "tgz in.zip": zipped({"a.tgz": gzip.compress(tar(LONG))}),
+    "zip in.zip": zipped({"a.zip": zipped({"Sent.mbox": LONG})}),
 }
 
 
@@ -123,7 +115,7 @@ def long_name() -> bytes:
 
 def locked() -> bytes:
     """The bit that says "password" set in both places where a zip has it."""
-    data = bytearray(zipped(a_dot_mbox=MBOX))
+    data = bytearray(zipped({"a.mbox": MBOX}))
     data[6] |= 1
     data[data.index(b"PK\x01\x02") + 8] |= 1
     return bytes(data)
@@ -141,13 +133,13 @@ HOSTILE = {
     "zip absolute.zip": (named("/x"), "leads out of the archive"),
     "zip link.zip": (named("a", stat.S_IFLNK), "is a link"),
     "password.zip": (locked(), "protected by a password"),
-    "bomb.zip": (lambda: zipped(a_dot_mbox=bytes(130_000_000)), "far too much"),
+    "bomb.zip": (lambda: zipped({"a.mbox": bytes(130_000_000)}), "far too much"),
     "name.tgz": (long_name(), "far too much"),
     "bomb.tgz": (gzip.compress(b"\x1f" + bytes(2_000_000), 9), "cannot be read"),
     "no zip.zip": (b"this is text" * 99, "cannot be read"),
     "no tar.tgz": (b"this is text" * 99, "cannot be read"),
     "torn.tgz": (gzip.compress(tar(MBOX * 50))[:-300], "cannot be read"),
-    "torn.zip": (zipped(a_dot_mbox=MBOX * 50)[:-60], "was it downloaded to its end"),
+    "torn.zip": (zipped({"a.mbox": MBOX * 50})[:-60], "was it downloaded to its end"),
     "mail.pst": (b"!BDN" + bytes(600), "import pst"),
     "mail.7z": (b"7z" + bytes(600), "unpack it"),
 }
@@ -178,7 +170,7 @@ def test_a_bomb_of_many_members_is_refused(
     packed = tar(*(bytes(1_000_000) for _ in range(8)))
     (tmp_path / "a.tgz").write_bytes(gzip.compress(packed))
     members = {f"m{i}": b"ab" * 500_000 for i in range(8)}
-    (tmp_path / "a.zip").write_bytes(zipped(**members))
+    (tmp_path / "a.zip").write_bytes(zipped(members))
 
     for name in ("a.tgz", "a.zip"):
         with pytest.raises(SourceError, match=sentence):
@@ -189,9 +181,9 @@ def test_a_broken_archive_in_a_folder_does_not_spoil_the_rest(store, tmp_path):
     """It is a failure in the report, like any other record."""
     (tmp_path / "one.mbox").write_bytes(MBOX)
     (tmp_path / "two.zip").write_bytes(b"PK, but no zip")
-    deep = zipped(b_dot_zip=zipped(Sent_dot_mbox=MBOX))
+    deep = zipped({"b.zip": zipped({"Sent.mbox": MBOX})})
     (tmp_path / "three.zip").write_bytes(
-        zipped(a_dot_zip=deep, inner_dot_zip=named("../x"), Sent_dot_mbox=MBOX)
+        zipped({"a.zip": deep, "inner.zip": named("../x"), "Sent.mbox": MBOX})
     )
 
     report = import_source(store, "mbox", tmp_path)

@@ -3,7 +3,6 @@
 import io
 import json
 import os
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ from personal_store.importers.tables import _lamp_items
 from personal_store.reading.letters import MAX_STORED
 from personal_store.records import ReadOptions
 from personal_store.text.dates import parse_date
-from tests.personal_store.stores import counts, damaged, json_values, lay
+from tests.personal_store.stores import counts, damaged, json_values, lay, zipped
 from tests.waiting import no_hang
 
 MARCH = parse_date("2024-03-12")
@@ -177,28 +176,21 @@ META = CORE.replace("dcterms:created", "meta:creation-date").replace(
 )
 
 
-def document(**parts) -> bytes:
-    target = io.BytesIO()
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as packed:
-        for name, content in parts.items():
-            packed.writestr(name.replace("__", "/") + ".xml", content)
-    return target.getvalue()
-
-
 @pytest.mark.parametrize(
     ("kind", "parts", "body"),
     [
         ("docx",
-         {"word__document": WORD, "docProps__core": CORE, "word__comments": "<x/>"},
+         {"word/document.xml": WORD, "docProps/core.xml": CORE,
+          "word/comments.xml": "<x/>"},
          "Dear Anna,\n\nthank you so much\nfor it\n\nIn a box."),
-        ("odt", {"content": ODF, "meta": META},
+        ("odt", {"content.xml": ODF, "meta.xml": META},
          "Dear Anna,\n\nthank  you\n so much\nfor it"),
     ],
 )  # fmt: skip
 def test_word_processors_are_read(store, tmp_path, kind, parts, body):
     """As they read now: insertions in, deletions and moved text out. Though each is a
     zip, 'import mbox' does not look into it."""
-    (tmp_path / f"a.{kind}").write_bytes(document(**parts))
+    (tmp_path / f"a.{kind}").write_bytes(zipped(parts))
     (tmp_path / "~$a.docx").write_bytes(b"lock")
 
     report = import_source(store, kind, tmp_path)
@@ -219,16 +211,16 @@ LAUGHS = (
 @pytest.mark.parametrize(
     ("parts", "sentence"),
     [
-        ({"word__document": LAUGHS}, "declares a document type"),
-        ({"word__document": "<a><b></a>"}, "XML is broken"),
-        ({"word__other": "<a/>"}, "has no word/document.xml"),
-        ({"word__document": b"<a>" + bytes(40_000_000)}, "far too much"),
+        ({"word/document.xml": LAUGHS}, "declares a document type"),
+        ({"word/document.xml": "<a><b></a>"}, "XML is broken"),
+        ({"word/other.xml": "<a/>"}, "has no word/document.xml"),
+        ({"word/document.xml": b"<a>" + bytes(40_000_000)}, "far too much"),
         (None, "cannot be read"),
     ],
     ids=["entities", "broken", "missing", "bomb", "no zip"],
 )
 def test_hostile_documents_are_failures(take, parts, sentence):
-    data = b"PK no zip at all" if parts is None else document(**parts)
+    data = b"PK no zip at all" if parts is None else zipped(parts)
 
     report = take("docx", "a.docx", data)
 
@@ -242,7 +234,9 @@ def test_no_bytes_stop_the_documents(tmp_path, data):
     """Damaged zips, and damaged XML in whole ones."""
     xml = damaged(data, WORD.encode())
     path = tmp_path / "a.docx"
-    path.write_bytes(damaged(data, document(word__document=xml, content=xml)))
+    path.write_bytes(
+        damaged(data, zipped({"word/document.xml": xml, "content.xml": xml}))
+    )
 
     for importer in (docx, odt):
         assert len(list(importer.read(of_file(path), ReadOptions()))) == 1

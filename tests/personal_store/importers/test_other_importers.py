@@ -33,16 +33,15 @@ def test_a_folder_of_messages(store, take, tmp_path):
         take("eml", "a.eml", b"From a@b Tue Mar 12 10:02:03 2024\n" + message())
 
 
-def review(text="Lovely soup, slow service.", **fields):
+def review(text="Lovely soup, slow service.", place=1):
     properties = {
         "date": "2024-03-12T10:15:00Z",
         "five_star_rating_published": 4,
-        "google_maps_url": "https://maps.example.org/?cid=1",
+        "google_maps_url": f"https://maps.example.org/?cid={place}",
         "location": {"name": "Soup Kitchen", "address": "High Street 1"},
         "review_text_published": text,
     }
-    geometry = {"coordinates": [1.5, 2.5], "type": "Point"}
-    return {"geometry": geometry, "properties": properties | fields, "type": "Feature"}
+    return {"geometry": {"coordinates": [1.5, 2.5]}, "properties": properties}
 
 
 OLDER = {
@@ -63,8 +62,7 @@ def features(*reviews):
 def test_google_reviews(store, take):
     """Place, stars, date and text, in older spellings, too; ratings alone are skipped,
     bad ones listed. One that was edited replaces the old one."""
-    bare = review("", google_maps_url="https://maps.example.org/?cid=2")
-    content = features(review(), bare, "nonsense", OLDER)
+    content = features(review(), review("", place=2), "nonsense", OLDER)
     edits = features(review(), review("Lovely soup, and quick by now."))
 
     report = take("google_reviews", "Reviews.json", content)
@@ -178,12 +176,10 @@ def test_other_files_given_as_tables_are_one_sentence(take, kind, content):
         take(kind, "a.bin", content)
 
 
-@given(
-    st.dictionaries(
-        st.sampled_from(["text", "date", "to", "rating", "id"]),
-        json_values("text", "name", ""),
-    )
-)
+FIELDS = st.sampled_from(["text", "date", "to", "rating", "id"])
+
+
+@given(st.dictionaries(FIELDS, json_values("text", "name", "")))
 def test_no_row_stops_the_columns(row):
     Columns("text", date="date", to="to", rating="rating", id="id").document(row, 1)
 

@@ -1,12 +1,11 @@
 """What services put among or in place of somebody's words is nobody's writing."""
 
-import io
 import json
-import zipfile
 
 import pytest
 
 from personal_store import SourceError
+from tests.personal_store.stores import zipped
 
 
 def texts(store):
@@ -66,11 +65,8 @@ def archive(*tweets):
         fields |= {"edit_info": info} if versions else {}
         date = {"created_at": "Tue Mar 12 09:01:00 +0000 2024"}
         listed.append({"tweet": fields | date})
-    target = io.BytesIO()
-    with zipfile.ZipFile(target, "w") as packed:
-        script = f"window.YTD.tweets.part0 = {json.dumps(listed)}"
-        packed.writestr("data/tweets.js", script)
-    return target.getvalue()
+    script = f"window.YTD.tweets.part0 = {json.dumps(listed)}"
+    return zipped({"data/tweets.js": script})
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])

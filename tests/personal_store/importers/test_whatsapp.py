@@ -14,14 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from personal_store.files import of_file
-from personal_store.importers.whatsapp import (
-    Chat,
-    day_of,
-    is_chat,
-    messages,
-    own_words,
-    stamp_of,
-)
+from personal_store.importers import whatsapp
 from personal_store.text.dates import parse_date
 
 CASES = tomllib.loads(Path(__file__).with_name("whatsapp.toml").read_text("utf-8"))
@@ -90,10 +83,10 @@ def read(tmp_path):
 
     def read(text):
         path.write_text(text, encoding="utf-8")
-        order = Chat.of(of_file(path)).order
+        order = whatsapp.Chat.of(of_file(path)).order
         return [
             (one.name, one.text, one.sent_at(order), one.written_at())
-            for one in messages(of_file(path))
+            for one in whatsapp.messages(of_file(path))
         ]
 
     return read
@@ -104,7 +97,7 @@ def test_a_chat_of_every_language_is_read(read, locale):
     """Names, texts and times; notices are nobody's messages."""
     text, expected = chat(locale)
 
-    assert is_chat(text.encode()[:4096])
+    assert whatsapp.is_chat(text.encode()[:4096])
     assert [message[:3] for message in read(text) if message[0]] == expected
 
 
@@ -146,7 +139,7 @@ def test_the_order_of_unclear_dates_is_found_in_the_whole_chat(read, dates, seco
      ("مساءً", 3, 15), ("قبل‌ازظهر", 9, 9), ("بعدازظهر", 9, 21)],
 )  # fmt: skip
 def test_other_words_for_parts_of_the_day(half, hour, read):
-    stamp = stamp_of(f"2023/2/13 {half}{hour}:05 - 安娜: 你好")
+    stamp = whatsapp.stamp_of(f"2023/2/13 {half}{hour}:05 - 安娜: 你好")
 
     assert (stamp.hour, stamp.minute) == (read, 5)
 
@@ -157,9 +150,9 @@ def test_days_of_other_calendars(day):
     """Written by another rule than they are read."""
     numbers = persian(datetime(day.year, day.month, day.day))
 
-    assert day_of(numbers, "ymd") == day
-    assert day_of((day.day, day.month, day.year + 543), "dmy") == day
-    assert day_of((day.day, day.month, (day.year + 543) % 100), "dmy") == day
+    assert whatsapp.day_of(numbers, "ymd") == day
+    assert whatsapp.day_of((day.day, day.month, day.year + 543), "dmy") == day
+    assert whatsapp.day_of((day.day, day.month, (day.year + 543) % 100), "dmy") == day
 
 
 def test_days_that_there_never_were():
@@ -168,12 +161,12 @@ def test_days_that_there_never_were():
         ("ymd", 1402, 12, 31), ("ymd", 1402, 13, 1), ("ymd", 0, 0, 0),
         ("ymd", 9999, 99, 99), ("ymd", 1300, 1, 1),
     ):  # fmt: skip
-        assert day_of(tuple(numbers), order) is None, numbers
+        assert whatsapp.day_of(tuple(numbers), order) is None, numbers
 
 
 @given(st.text(alphabet="0123456789٣۳ ./-:,،[]年월일APMm\u200f\n é", max_size=60))
 def test_no_line_stops_the_reader(line):
-    stamp = stamp_of(line)
+    stamp = whatsapp.stamp_of(line)
 
     assert stamp is None or 0 < stamp.end <= len(line)
 
@@ -193,8 +186,8 @@ def test_no_line_stops_the_reader(line):
     ],
 )
 def test_other_lines_have_no_stamp(line):
-    assert stamp_of(line) is None
-    assert not is_chat(line.encode())
+    assert whatsapp.stamp_of(line) is None
+    assert not whatsapp.is_chat(line.encode())
 
 
 @pytest.mark.parametrize("name", ['Ana "Sunny" Field', "Ana „Sunny“ Field", "Ana «S»"])
@@ -214,4 +207,4 @@ def test_of_a_message_the_own_words_are_left():
     cases = [(notice, "") for notice in CASES["notices"]]
     cases += [(words, words) for words in CASES["words"]]
     for written, own in [*cases, *CASES["parts"]]:
-        assert own_words(written) == own, written
+        assert whatsapp.own_words(written) == own, written

@@ -119,8 +119,8 @@ def test_a_table_of_others_in_a_folder_is_refused_by_csv(store, tmp_path):
 
 
 def test_documents_beside_an_export_are_read_if_they_are_all_mine(store, tmp_path):
-    lay(tmp_path / "linkedin", export("linkedin"))
-    lay(tmp_path, {"diary.md": "It rained in the morning.", "a.csv": "text\nIt did.\n"})
+    mine = {"diary.md": "It rained in the morning.", "a.csv": "text\nIt did.\n"}
+    lay(lay(tmp_path, mine) / "linkedin", export("linkedin"))
 
     own, _ = imported(store, tmp_path, mine=True)
 
@@ -148,29 +148,25 @@ def test_a_chat_of_another_program_is_no_document(store, tmp_path, program, mine
     assert not [r.text for r in own if FOREIGN in r.text]
 
 
+CHAT = "[1.2.23, 08:03:00] Ada: Here is my letter for the club\n"
+SENT = {"_chat.txt": CHAT, "DOC-20230201-WA0001.md": SAID, "00000012-CV.txt": SAID}
+DOCUMENTS = (
+    "Dear Anna,\n\nthank you: it came at 10:15.\n\nYours,\nTess\n",
+    "It rained.\n\nNote: bring the boat.\nNote: and the glue.\n\nThen it stopped.\n",
+    "12.03.2024\nIt rained all day.\n13.03.2024\nIt did so again.\n",
+    "Shopping: glue\nPaint: two tins\n",
+)
+
+
 @pytest.mark.parametrize(
-    "text",
-    ["Dear Anna,\n\nthank you: it came at 10:15.\n\nYours,\nTess\n",
-     "It rained.\n\nNote: bring the boat.\nNote: and the glue.\n\nThen it stopped.\n",
-     "12.03.2024\nIt rained all day.\n13.03.2024\nIt did so again.\n",
-     "Shopping: glue\nPaint: two tins\n"],
-)  # fmt: skip
-def test_a_letter_a_diary_and_a_list_are_documents(tmp_path, text):
-    lay(tmp_path / "some", {"letter.txt": text})
+    ("files", "kind"),
+    [*(({"letter.txt": text}, "text") for text in DOCUMENTS), (SENT, "whatsapp")],
+)
+def test_a_letter_a_diary_and_a_list_are_documents(tmp_path, files, kind):
+    """What was sent in a chat is none."""
+    found = discover(lay(tmp_path / "some", files), mine=True).found
 
-    found = discover(tmp_path / "some", mine=True).found
-
-    assert [one.kind for one in found] == ["text"]
-
-
-def test_what_was_sent_in_a_chat_is_no_document(tmp_path):
-    chat = "[1.2.23, 08:03:00] Ada: Here is my letter for the club\n"
-    files = {"_chat.txt": chat, "DOC-20230201-WA0001.md": SAID, "00000012-CV.txt": SAID}
-    lay(tmp_path / "some", files)
-
-    assert [f.kind for f in discover(tmp_path / "some", mine=True).found] == [
-        "whatsapp"
-    ]
+    assert [one.kind for one in found] == [kind]
 
 
 # two people, a stranger
@@ -233,9 +229,9 @@ def test_a_file_that_comes_later_lies_in_the_export_beside_it(tmp_path):
 
 def test_two_parts_of_one_export_are_one(store, tmp_path):
     """As large ones come: the profile may lie in both."""
-    lay(tmp_path / "all" / "part 1", export("linkedin"))
-    profile = {"Profile.csv": export("linkedin")["Profile.csv"]}
-    lay(tmp_path / "all" / "part 2", profile)
+    files = export("linkedin")
+    lay(tmp_path / "all" / "part 1", files)
+    lay(tmp_path / "all" / "part 2", {"Profile.csv": files["Profile.csv"]})
 
     assert import_source(store, "linkedin", tmp_path / "all").added == 4
 
@@ -244,12 +240,11 @@ def test_two_parts_of_one_export_are_one(store, tmp_path):
 
 
 def test_a_bomb_beside_an_export_does_not_keep_it_out(tmp_path):
-    lay(tmp_path / "some" / "linkedin", export("linkedin"))
-    path = tmp_path / "some" / "bomb.zip"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as bomb:
+    some = lay(tmp_path / "linkedin", export("linkedin")).parent
+    with zipfile.ZipFile(some / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as bomb:
         bomb.writestr("chat_history.csv", b"\0" * 20_000_000)
 
-    discovery = discover(tmp_path / "some", mine=True)
+    discovery = discover(some, mine=True)
 
     assert [found.kind for found in discovery.found] == ["linkedin"]
     assert "unpacks to far too much" in discovery.faults[0]
@@ -292,12 +287,10 @@ def test_the_table_knows_every_service_and_takes_nothing_of_others():
 
 def test_the_whole_of_an_export_is_found_by_a_part_of_it(tmp_path):
     exports = Exports()
-    root = tmp_path / "fb"
-    inner = "your_facebook_activity/messages/inbox/ben_1/message_1.json"
-    lay(root, {inner: "{}", "notes.md": "x"})
-    lay(tmp_path, {"mine.md": "y"})
+    inner = "fb/your_facebook_activity/messages/inbox/ben_1/message_1.json"
+    lay(tmp_path, {inner: "{}", "fb/notes.md": "x", "mine.md": "y"})
 
-    exports.meet("facebook", [of_file(root / inner)])
+    exports.meet("facebook", [of_file(tmp_path / inner)])
 
-    assert exports.service_of(of_file(root / "notes.md")) == "facebook"
+    assert exports.service_of(of_file(tmp_path / "fb" / "notes.md")) == "facebook"
     assert exports.service_of(of_file(tmp_path / "mine.md")) == ""

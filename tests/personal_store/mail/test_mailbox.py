@@ -7,12 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from personal_store.mail import mailbox as boxes
-from personal_store.mail.mailbox import (
-    begins_message,
-    looks_like_mailbox,
-    split,
-    stretches,
-)
 from tests.mailboxes import ENVELOPE, mailbox, message
 
 PIECES = (ENVELOPE, message(), b"\n", b"\r\n", b">From a\n", b"  \n",
@@ -20,7 +14,7 @@ PIECES = (ENVELOPE, message(), b"\n", b"\r\n", b">From a\n", b"  \n",
 
 
 def contents(data: bytes, start: int = 0) -> list[bytes]:
-    return [raw.content for raw in split(io.BytesIO(data), start)]
+    return [raw.content for raw in boxes.split(io.BytesIO(data), start)]
 
 
 def test_messages_come_out_as_they_went_in():
@@ -55,7 +49,7 @@ def test_programs_forget_to_escape_and_leave_blank_lines_out(first, end):
 @given(st.binary(max_size=3000))
 def test_no_bytes_stop_the_splitter(data):
     """And together the messages cover the file."""
-    found = list(split(io.BytesIO(b"From " + data)))
+    found = list(boxes.split(io.BytesIO(b"From " + data)))
 
     assert [raw.begin for raw in found[1:]] == [raw.end for raw in found[:-1]]
 
@@ -67,10 +61,10 @@ def test_in_a_file_the_same_messages_are_found(tmp_path, pieces):
     path = tmp_path / "box.mbox"
     path.write_bytes(b"".join(pieces))
     with path.open("rb") as stream:
-        expected = list(split(stream))
-    assert [one.message() for one in stretches(path)] == expected
+        expected = list(boxes.split(stream))
+    assert [one.message() for one in boxes.stretches(path)] == expected
     for at, begun in enumerate(expected):
-        later = [one.message() for one in stretches(path, begun.begin)]
+        later = [one.message() for one in boxes.stretches(path, begun.begin)]
         assert later == expected[at:]
 
 
@@ -144,7 +138,7 @@ def test_blocks_may_end_anywhere(sizes, block, told):
         data = b"".join(ENVELOPE + one + b"\n" for one in messages)
     whole, boxes._BLOCK = boxes._BLOCK, block
     try:
-        found = list(split(io.BytesIO(data)))
+        found = list(boxes.split(io.BytesIO(data)))
     finally:
         boxes._BLOCK = whole
 
@@ -163,11 +157,11 @@ def test_mailboxes_with_odd_line_ends(tmp_path, end):
     if end == b"\n\r":
         messages = [one.replace(b"\n", b"\r\n") for one in messages]
 
-    assert looks_like_mailbox(data[:300])
-    found = [one.message() for one in stretches(path)]
+    assert boxes.looks_like_mailbox(data[:300])
+    found = [one.message() for one in boxes.stretches(path)]
     assert [one.content for one in found] == messages
     assert contents(data) == messages
-    assert all(begins_message(io.BytesIO(data), one.begin) for one in found)
+    assert all(boxes.begins_message(io.BytesIO(data), one.begin) for one in found)
     if end == b"\r":  # a stray feed among them ends no headers
         path.write_bytes(data.replace(b"Subject: Plan\r", b"Subject: Plan\r\n"))
-        assert [one.message().content for one in stretches(path)] == messages
+        assert [one.message().content for one in boxes.stretches(path)] == messages

@@ -187,8 +187,6 @@ def test_hostile_messages_take_no_long_time(case):
         (b"Gr\xfc\xdfe", "Grüße"),
         ("Привет, как дела".encode("koi8-r"), "Привет, как дела"),
         # a fold keeps its blank, but between two encoded words
-        (b"=?UTF-8?Q?Caf=C3=A9?=\r\n from the quay", "Café from the quay"),
-        (b"from the\n =?UTF-8?Q?caf=C3=A9?=", "from the café"),
         (b"from the\r\n\t=?UTF-8?B?Y2Fmw6k=?=\r\n\ttoo", "from the café too"),
         (b"=?UTF-8?Q?Caf?=\n =?UTF-8?Q?=C3=A9?=", "Café"),
         (b"=?us-ascii*en?Q?Caf?= =?iso-8859-1*fr?Q?=E9?=", "Café"),
