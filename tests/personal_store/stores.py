@@ -67,7 +67,7 @@ def damaged(data, content, most=8):
     places = st.integers(0, len(content) - 1)
     for place in data.draw(st.lists(places, max_size=most)):
         content[place] = data.draw(st.integers(0, 255))
-    return bytes(content[: data.draw(st.none() | places)])
+    return bytes(content[: data.draw(st.none() | st.integers(1, len(content)))])
 
 
 def fill(store, folder, letters=LETTERS):

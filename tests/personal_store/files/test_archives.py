@@ -17,7 +17,7 @@ from personal_store import SourceError, Store, import_source, importing
 from personal_store import files as sources
 from personal_store.files import locate
 from tests.mailboxes import mailbox, many, message
-from tests.personal_store.stores import content, damaged, stopping, zipped
+from tests.personal_store.stores import content, damaged, lay, stopping, zipped
 
 MBOX = mailbox([message(number=1), message("Another text, of work.", number=2)])
 
@@ -52,9 +52,7 @@ FORMS = {
 @pytest.mark.parametrize("name", FORMS)
 def test_every_form_is_read(store, tmp_path, name):
     """By its path, and lying in a folder; the second time adds nothing."""
-    folder = tmp_path / "downloads"
-    folder.mkdir()
-    (folder / name).write_bytes(FORMS[name])
+    folder = lay(tmp_path / "downloads", {name: FORMS[name]})
 
     first = import_source(store, "mbox", folder / name)
     second = import_source(store, "mbox", folder)
@@ -97,13 +95,10 @@ def entry(name, kind=tarfile.REGTYPE, link=""):
     return info
 
 
-def named(name, mode=stat.S_IFREG, size=b"x"):
+def named(name, mode=stat.S_IFREG):
     info = zipfile.ZipInfo(name)
     info.external_attr = mode << 16
-    target = io.BytesIO()
-    with zipfile.ZipFile(target, "w") as packed:
-        packed.writestr(info, size)
-    return target.getvalue()
+    return zipped({info: b"x"})
 
 
 def long_name() -> bytes:
@@ -168,9 +163,8 @@ def test_a_bomb_of_many_members_is_refused(
     """Each of them small, whether they are read or only passed over."""
     monkeypatch.setattr(sources, limit, value)
     packed = tar(*(bytes(1_000_000) for _ in range(8)))
-    (tmp_path / "a.tgz").write_bytes(gzip.compress(packed))
     members = {f"m{i}": b"ab" * 500_000 for i in range(8)}
-    (tmp_path / "a.zip").write_bytes(zipped(members))
+    lay(tmp_path, {"a.tgz": gzip.compress(packed), "a.zip": zipped(members)})
 
     for name in ("a.tgz", "a.zip"):
         with pytest.raises(SourceError, match=sentence):
@@ -179,14 +173,11 @@ def test_a_bomb_of_many_members_is_refused(
 
 def test_a_broken_archive_in_a_folder_does_not_spoil_the_rest(store, tmp_path):
     """It is a failure in the report, like any other record."""
-    (tmp_path / "one.mbox").write_bytes(MBOX)
-    (tmp_path / "two.zip").write_bytes(b"PK, but no zip")
     deep = zipped({"b.zip": zipped({"Sent.mbox": MBOX})})
-    (tmp_path / "three.zip").write_bytes(
-        zipped({"a.zip": deep, "inner.zip": named("../x"), "Sent.mbox": MBOX})
-    )
+    inner = {"a.zip": deep, "inner.zip": named("../x"), "Sent.mbox": MBOX}
+    files = {"one.mbox": MBOX, "two.zip": b"PK, no zip", "three.zip": zipped(inner)}
 
-    report = import_source(store, "mbox", tmp_path)
+    report = import_source(store, "mbox", lay(tmp_path / "all", files))
 
     assert (report.added, report.skipped, report.failed) == (2, 2, 3)
     too_deep, leads_out, _ = map(str, report.failures)

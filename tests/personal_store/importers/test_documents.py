@@ -243,36 +243,28 @@ def test_no_bytes_stop_the_documents(tmp_path, data):
 
 
 LAMP = [
-    {
-        "id": "110",
-        "input": "Generate a headline",
-        "profile": [
-            {"id": "1", "title": "Rain again", "text": "It rained all over the town."},
-            {"id": "2", "text": "A lovely chair, it creaks.", "score": "4"},
-        ],
-    },
-    {
-        "reviewerId": "B",
-        "profile": [
-            {"overall": 5, "summary": "Soup", "reviewText": "Hot.", "description": "A"},
-            {"title": "A paper", "abstract": "We show that it works."},
-            {"input": "Why?", "output": "Because of the weather."},
-            {"tag": "nothing to read"},
-            "nonsense",
-        ],
-    },
+    {"id": "110", "input": "Generate a headline", "profile": [
+        {"id": "1", "title": "Rain again", "text": "It rained all over the town."},
+        {"id": "2", "text": "A lovely chair, it creaks.", "score": "4"},
+    ]},
+    {"reviewerId": "B", "profile": [
+        {"overall": 5, "summary": "Soup", "reviewText": "Hot.", "description": "A"},
+        {"title": "A paper", "abstract": "We show that it works."},
+        {"input": "Why?", "output": "Because of the weather."},
+        {"tag": "nothing to read"},
+        "nonsense",
+    ]},
     {"id": "3"},
-]
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("form", ["list", "lines"])
-def test_benchmark_profiles_are_a_history(store, take, tmp_path, form):
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [("a_questions.json", json.dumps(LAMP)),
+     ("a.jsonl", "\n".join(map(json.dumps, LAMP)))],
+)  # fmt: skip
+def test_benchmark_profiles_are_a_history(store, take, tmp_path, name, data):
     """Of all users, or of one: who is not there is a sentence with those who are."""
-    if form == "list":
-        name, data = "a_questions.json", json.dumps(LAMP)
-    else:
-        name, data = "a.jsonl", "\n".join(map(json.dumps, LAMP))
-
     with pytest.raises(SourceError, match=r"no user '\?'; it has: 110, "):
         take("lamp", name, data, mapping={"user": "?"})
     one = take("lamp", name, data, mapping={"user": "110"})

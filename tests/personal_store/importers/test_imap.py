@@ -19,6 +19,8 @@ from tests.personal_store.stores import stopping
 class Session(socketserver.StreamRequestHandler):
     """As much of IMAP4rev1 as a reader needs; anything that writes is refused."""
 
+    disable_nagle_algorithm = True  # which waits 40 ms between small answers
+
     def handle(self):
         self.say("* OK ready")
         while line := self.rfile.readline().decode().rstrip("\r\n"):

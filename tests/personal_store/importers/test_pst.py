@@ -5,7 +5,6 @@ of ours that the history of this repository has; no file of Outlook itself is he
 """
 
 import sys
-import zipfile
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -18,7 +17,7 @@ from personal_store.discovery import discover
 from personal_store.importers import pst
 from personal_store.reading.letters import unpack
 from personal_store.records import Document, ImportFailure, ReadOptions
-from tests.personal_store.stores import damaged
+from tests.personal_store.stores import damaged, lay, zipped
 
 pytest.importorskip("pypff", reason="the extra 'pst' is not installed")
 
@@ -111,10 +110,9 @@ def test_an_import_goes_on_from_every_position():
 
 
 def test_an_archive_in_a_zip_is_found_and_read(tmp_path):
-    with zipfile.ZipFile(tmp_path / "backup.zip", "w", 8) as packed:
-        packed.write(ARCHIVE, "Outlook/mail.pst")
+    packed = zipped({"Outlook/mail.pst": ARCHIVE.read_bytes()})
 
-    (found,) = discover(tmp_path / "backup.zip").found
+    (found,) = discover(lay(tmp_path, {"backup.zip": packed}) / "backup.zip").found
 
     assert (found.kind, found.files) == ("pst", 1)
     letter = next(pst.read(found.sources[0], ReadOptions()))

@@ -6,7 +6,6 @@ stored as own may hold it, however the export lies there and whatever is said of
 
 import re
 import tomllib
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from personal_store.discovery import discover, discover_in, may_hold_text
 from personal_store.files import everything, of_file, parts
 from personal_store.importers.service_files import ALONE, FILES, OTHERS, YOURS, Exports
 from personal_store.records import OWN
-from tests.personal_store.stores import lay
+from tests.personal_store.stores import lay, zipped
 
 FOREIGN = "Zanzibar"
 SAID = f"What {FOREIGN} said about you is long enough to be stored."
@@ -240,20 +239,21 @@ def test_two_parts_of_one_export_are_one(store, tmp_path):
 
 
 def test_a_bomb_beside_an_export_does_not_keep_it_out(tmp_path):
-    some = lay(tmp_path / "linkedin", export("linkedin")).parent
-    with zipfile.ZipFile(some / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as bomb:
-        bomb.writestr("chat_history.csv", b"\0" * 20_000_000)
+    bomb = zipped({"chat_history.csv": b"\0" * 20_000_000})
+    lay(lay(tmp_path, {"bomb.zip": bomb}) / "linkedin", export("linkedin"))
 
-    discovery = discover(some, mine=True)
+    discovery = discover(tmp_path, mine=True)
 
     assert [found.kind for found in discovery.found] == ["linkedin"]
     assert "unpacks to far too much" in discovery.faults[0]
 
 
 def test_a_name_with_a_line_end_is_a_name(tmp_path):
-    with zipfile.ZipFile(tmp_path / "export.zip", "w") as archive:
-        archive.writestr("Basic\x1b[2J/Recommendations_Received\n.csv", "a,b\n1,2\n")
-        archive.writestr("Basic\x1b[2J/Shares.csv", export("linkedin")["Shares.csv"])
+    odd = {
+        "Basic\x1b[2J/Recommendations_Received\n.csv": "a,b\n1,2\n",
+        "Basic\x1b[2J/Shares.csv": export("linkedin")["Shares.csv"],
+    }
+    lay(tmp_path, {"export.zip": zipped(odd)})
 
     discovery = discover(tmp_path / "export.zip", mine=True)
 

@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.store.takeout import messages
-from personal_store.mail.mail import addresses, parse
+from personal_store.mail.mail import parse
 from personal_store.mail.mime import content_of, message_of, with_plain_ends
 from personal_store.text.charset import header_text, unfolded
 from tests.waiting import no_hang
@@ -25,11 +25,7 @@ AWKWARD = sorted((Path(__file__).parents[1] / "cleaning" / "awkward").glob("*.em
 def parts(message):
     """Type, headers and content of each part without parts; others without content."""
     return [
-        (
-            part.type,
-            part.headers,
-            part.decoded() if part.type.startswith("text/") else None,
-        )
+        (part.type, part.headers, part.type.startswith("text/") and part.decoded())
         for part in chain.from_iterable(message.units())
     ]
 
@@ -39,7 +35,7 @@ def expected_parts(message):
     if message.is_multipart() and message.get_content_maintype() == "multipart":
         return [leaf for part in message.get_payload() for leaf in expected_parts(part)]
     is_text = message.get_content_maintype() == "text"
-    content = message.get_payload(decode=True) if is_text else None
+    content = is_text and message.get_payload(decode=True)
     return [(message.get_content_type(), headers_of(message), content)]
 
 
@@ -54,14 +50,31 @@ def library(raw):
     return email.parser.BytesParser(policy=email.policy.compat32).parsebytes(raw)
 
 
+ODD = (
+    b"From: a@example.org\nFrom here on it is text.",  # the envelope comes last
+    b"Content-Type: text",
+    b"Content-Type: a/b/c",
+    b"Content-Type: multipart/digest; boundary=x\n\n--x\n\nSubject: s\n\nA.\n--x\n"
+    b"Content-Type: text/plain\n\nB.\n--x--",
+)
+
+
 def test_messages_have_the_same_parts():
-    """Awkward ones, with the line ends of Unix and of Windows, and a mailbox."""
+    """Awkward ones, with the line ends of Unix and of Windows, and a mailbox. Odd ones,
+    too, but for blanks at the ends of their texts."""
     awkward = [path.read_bytes() for path in AWKWARD]
     windows = [re.sub(rb"\r?\n", b"\r\n", raw) for raw in awkward]
 
     assert awkward
     for raw in (*awkward, *windows, *messages(200, seed=3)):
         assert parts(message_of(raw)) == expected_parts(library(raw)), raw[:300]
+    for head in ODD:
+        raw = head + b"\n\nThe text.\n"
+        told, expected = (
+            [(*rest, text and text.split()) for *rest, text in found]
+            for found in (parts(message_of(raw)), expected_parts(library(raw)))
+        )
+        assert told == expected, raw
 
 
 FIELDS = (b"From: a@example.org", b"Subject:", b"subject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=",
@@ -83,29 +96,6 @@ def test_broken_headers_are_read_as_the_library_reads_them(lines, ending):
 
     plain = with_plain_ends(raw).lstrip(b"\r\n")
     assert message_of(raw).headers == headers_of(library(plain))
-
-
-@pytest.mark.parametrize(
-    "head",
-    [
-        b"From: a@example.org\nFrom here on it is text.",
-        b"Content-Type: text",
-        b"Content-Type: a/b/c",
-        b"Content-Type: multipart/digest; boundary=x\n\n--x\n\nSubject: s\n\nA.\n--x\n"
-        b"Content-Type: text/plain\n\nB.\n--x--",
-    ],
-    ids=["envelope last", "half a type", "too long a type", "digest"],
-)
-def test_odd_messages_have_the_same_parts(head):
-    """But for blanks at their ends."""
-    raw = head + b"\n\nThe text.\n"
-
-    told, expected = (
-        [(kind, headers, text and text.split()) for kind, headers, text in found]
-        for found in (parts(message_of(raw)), expected_parts(library(raw)))
-    )
-
-    assert told == expected
 
 
 TOKENS = st.sampled_from(
@@ -203,38 +193,17 @@ PIECES = st.one_of(
 )
 
 
-def with_header(name, raw):
-    """What the library reads in a header."""
-    text = f"{name}: {raw}\n\ntext"
-    return email.message_from_string(text, policy=email.policy.default)[name]
-
-
 @given(
     st.lists(PIECES, min_size=1, max_size=6),
     st.lists(st.sampled_from([" ", "\n ", "\r\n ", "\n\t"]), min_size=6, max_size=6),
 )
 def test_encoded_subjects_are_read_as_the_library_reads_them(pieces, blanks):
     raw = "".join(map("".join, zip(blanks, pieces, strict=False))).strip()
-
-    assert header_text(raw) == " ".join(str(with_header("Subject", raw)).split())
-
-
-NAMES = st.text("abcü ", max_size=8).map(str.strip)
-LOCALS = st.text("abc.", min_size=1, max_size=6).filter(
-    lambda text: not text.startswith(".") and ".." not in text and text[-1] != "."
-)
-
-
-@given(st.lists(st.tuples(NAMES, LOCALS), min_size=1, max_size=3))
-def test_well_formed_addresses_are_those_of_the_library(people):
-    raw = ", ".join(
-        email.utils.formataddr((name, f"{local}@example.org")) for name, local in people
+    message = email.message_from_string(
+        f"Subject: {raw}\n\ntext", policy=email.policy.default
     )
 
-    assert addresses([raw]) == [
-        (found.display_name, found.addr_spec)
-        for found in with_header("To", raw).addresses
-    ]
+    assert header_text(raw) == " ".join(str(message["Subject"]).split())
 
 
 @pytest.mark.parametrize("fold", ["\n ", "\r\n\t", "\n  "])

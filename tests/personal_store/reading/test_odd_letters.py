@@ -167,14 +167,9 @@ ENCODED = [
 ]
 META = '<meta http-equiv="Content-Type" content="text/html; charset=koi8-r">'
 HEADS = (META, "<meta charset=koi8-r>", '<?xml encoding="koi8-r"?>')
-
-
-def letters_with_a_charset_in_their_html():
-    for head, kind in product(HEADS, ("text/html", "text/html; charset=us-ascii")):
-        page = f"<html><head>{head}</head><p>Вода.</p><p>И рыба, да.</p></html>"
-        yield letter(page.encode("koi8-r"), kind), "Вода.\n\nИ рыба, да."
-
-
+PAGES = [
+    f"<html><head>{head}</head><p>Вода.</p><p>И рыба.</p></html>" for head in HEADS
+]
 ENRICHED = """<bold>Dear Per,</bold>
 
 
@@ -306,7 +301,11 @@ LETTERS = {
     "an encoding may be written oddly": [
         (letter(body, encoding=encoding), TEXT) for encoding, body in ENCODED
     ],
-    "html may say what charset it has": [*letters_with_a_charset_in_their_html()],
+    "html may say what charset it has": [
+        (letter(page.encode("koi8-r"), kind), "Вода.\n\nИ рыба.")
+        for page in PAGES
+        for kind in ("text/html", "text/html; charset=us-ascii")
+    ],
     # RFC 1896: one line end is a blank, and what was answered is marked
     "enriched text": [
         (letter(ENRICHED.encode(), ENRICHED_TYPE), ENRICHED_TEXT),

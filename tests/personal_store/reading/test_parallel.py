@@ -22,7 +22,7 @@ from personal_store.reading.letters import Letter, read_now
 from personal_store.reading.parallel import Readers, processes_for
 from personal_store.records import Skipped
 from tests.mailboxes import mailbox, many, message
-from tests.personal_store.stores import content, ids
+from tests.personal_store.stores import content, ids, lay
 from tests.waiting import PATIENCE, wait_until
 
 ROOT = Path(__file__).parents[3]
@@ -86,19 +86,18 @@ def stored(path, box):
         return report, content(store), tables
 
 
-subprocess_popen = subprocess.Popen
-
-
 def test_many_processes_make_the_same_store(tmp_path, monkeypatch, small_counts):
     """Texts, order, bodies kept, failures, counts and places."""
     box = mailbox_file(tmp_path / "takeout.mbox", 300)
     with box.open("ab") as file:
         file.write(mailbox([b"Subject: by nobody\n\nThree words here.\n"]))
-    started = []
-    monkeypatch.setattr(
-        "base.python_child.subprocess.Popen",
-        lambda *a, **k: started.append(subprocess_popen(*a, **k)) or started[-1],
-    )
+    popen, started = subprocess.Popen, []
+
+    def start(*arguments, **options):
+        started.append(popen(*arguments, **options))
+        return started[-1]
+
+    monkeypatch.setattr("base.python_child.subprocess.Popen", start)
     together = stored(tmp_path / "together.db", box)
     monkeypatch.setattr(parallel, "MOST", 0)
     alone = stored(tmp_path / "alone.db", box)
@@ -196,14 +195,6 @@ def test_readers_load_neither_database_nor_search():
     assert done.stdout == b"set()\n"
 
 
-def started(tmp_path, *, count=900):
-    box = tmp_path / "letters.mbox"
-    box.write_bytes(mailbox(many(count)))
-    command = [sys.executable, "-c", IMPORT, str(tmp_path / "store.db"), str(box)]
-    child = subprocess_popen([*command, "held"], cwd=ROOT, stdout=subprocess.PIPE)
-    return child, [int(pid) for pid in child.stdout.readline().split()], command
-
-
 def is_there(pid):
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
@@ -217,7 +208,10 @@ def is_there(pid):
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_stopped_import_leaves_nobody_and_goes_on(tmp_path, how):
     """Killed, or by Ctrl-C: the readers end as well, and a second run ends it."""
-    child, readers, command = started(tmp_path)
+    box = lay(tmp_path, {"letters.mbox": mailbox(many(900))}) / "letters.mbox"
+    command = [sys.executable, "-c", IMPORT, str(tmp_path / "store.db"), str(box)]
+    child = subprocess.Popen([*command, "held"], cwd=ROOT, stdout=subprocess.PIPE)
+    readers = [int(pid) for pid in child.stdout.readline().split()]
     assert len(readers) > 0
     child.send_signal(how)
     child.wait(PATIENCE)
@@ -226,7 +220,7 @@ def test_a_stopped_import_leaves_nobody_and_goes_on(tmp_path, how):
     wait_until(lambda: not any(map(is_there, readers)), "readers were left behind")
     subprocess.run(command, cwd=ROOT, check=True, timeout=PATIENCE)
     with Store.open(tmp_path / "clean.db") as store:
-        import_source(store, "mbox", tmp_path / "letters.mbox", me=[ME])
+        import_source(store, "mbox", box, me=[ME])
         expected = content(store)
     with Store.open(tmp_path / "store.db") as store:
         assert content(store) == expected
@@ -243,9 +237,7 @@ def test_readers_leave_ctrl_c_to_us(small_counts):
 
 
 @pytest.mark.slow
-def test_a_mailbox_that_goes_away_is_reported(
-    store, tmp_path, monkeypatch, small_counts
-):
+def test_a_mailbox_that_goes_away_is_said(store, tmp_path, monkeypatch, small_counts):
     """What was read before is safe, and the same import goes on."""
     box = tmp_path / "all.mbox"
     box.write_bytes(mailbox(many(100)))
