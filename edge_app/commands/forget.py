@@ -14,6 +14,7 @@ from edge_app.adapters.kept import that_may_hold, without
 from edge_app.commands.options import (
     agreed,
     assume_yes,
+    confirmed,
     found,
     outline,
     selecting,
@@ -114,7 +115,10 @@ def forget_command(everything: bool, yes: bool, **options: Any) -> None:
         if everything and not chosen.says_nothing():
             raise click.UsageError("--everything goes with no other condition")
         ids = found(store, chosen)
-        if not agreed(store, ids, "forgotten for good", yes=yes):
+        if everything and not ids:
+            # The ledger, the addresses and what was forgotten are still there.
+            confirmed("No text is left. Forget all else for good?", yes=yes)
+        elif not agreed(store, ids, "forgotten for good", yes=yes):
             return
         texts = {i: p.text for i in ids if (p := store.passage(i)) is not None}
         _redact_ledger(list(texts.values()), everything=everything)

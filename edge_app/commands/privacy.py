@@ -61,7 +61,7 @@ def sent_command(last: bool, brief: bool, as_json: bool, with_bytes: bool) -> No
                 echo_json(body | plain(sending, detokenize))
                 continue
             click.echo(_line(sending))
-            if not brief and detokenize is not None:
+            if not brief:
                 for name, words in in_words(sending, detokenize).items():
                     if name not in _OURS:
                         words = json.dumps(words, ensure_ascii=False)

@@ -119,10 +119,12 @@ def sendings(path: Path, store: Path | None = None) -> list[Sending]:
     return found
 
 
-def in_words(sending: Sending, detokenize: Detokenize) -> dict[str, str]:
+def in_words(sending: Sending, detokenize: Detokenize | None) -> dict[str, str]:
     """What a sending said, part by part, in order; empty if it cannot be read."""
     if sending.entry.redacted:
         return {"redacted": "what it said was taken out of this ledger"}
+    if detokenize is None:
+        return {}
     match sending.says:
         case OpenSession() as said:
             found = {"request": detokenize(said.prompt_ids)}
@@ -147,7 +149,7 @@ def in_words(sending: Sending, detokenize: Detokenize) -> dict[str, str]:
 
 def plain(sending: Sending, detokenize: Detokenize | None) -> dict[str, Any]:
     """A sending as plain values, for JSON."""
-    said = in_words(sending, detokenize) if detokenize else {}
+    said = in_words(sending, detokenize)
     return {
         "redacted": sending.entry.redacted,
         "padding": sending.padding,
