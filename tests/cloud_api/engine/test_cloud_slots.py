@@ -177,7 +177,7 @@ def test_slots_are_lent_in_the_order_in_which_texts_came():
 def test_a_text_without_end_keeps_no_other_waiting_for_ever():
     """All of whose drafts are refused, so that it does not even get longer: others wait
     until it has read ten times what it costs to be read anew."""
-    endless = [Device(seed=n, blocks=2000, kept=0, pause=0.0) for n in range(2)]
+    endless = [Device(seed=n, blocks=800, kept=0, pause=0.0) for n in range(2)]
     late = Device(seed=9, starts=1.0, blocks=3)
     home = Household(2, [*endless, late]).write()
 
