@@ -21,29 +21,24 @@ def said(name, text, at, kind="text", **fields):
     return {**fields, "senderName": name, "text": text, "timestamp": at, "type": kind}
 
 
-def talk(name, people, messages):
-    return {"participants": people, "threadName": name, "messages": messages}
+def talk(name, people, *messages):
+    talk = {"participants": people, "threadName": name, "messages": messages}
+    return {f"{name}.json": talk}
 
 
+ABOUT_THE_MAST = [
+    said(TESS, "Größer als ich dachte, und schöner.", 1_709_500_000_000),
+    said(BEN, "Wait until you see the mast.", 1_709_500_100_000),
+    said(TESS, "", 1_709_500_200_000, "media", media=[{"uri": "./m/1.jpeg"}]),
+    said(TESS, "This one is gone from here.", 1_709_500_300_000, "placeholder"),
+    said(TESS, "This one was taken back.", 1_709_500_400_000, isUnsent=True),
+    said(TESS, "I read it here https://x.example", 1_709_500_500_000, "link"),
+]
+LADDER = said(TESS, "I can bring the ladder.", 1_709_600_000_000)
 TALKS = {
-    f"{BEN}_3.json": talk(
-        f"{BEN}_3",
-        [BEN, TESS],
-        [
-            said(TESS, "Größer als ich dachte, und schöner.", 1_709_500_000_000),
-            said(BEN, "Wait until you see the mast.", 1_709_500_100_000),
-            said(TESS, "", 1_709_500_200_000, "media", media=[{"uri": "./m/1.jpeg"}]),
-            said(TESS, "This one is gone from here.", 1_709_500_300_000, "placeholder"),
-            said(TESS, "This one was taken back.", 1_709_500_400_000, isUnsent=True),
-            said(TESS, "I read it here https://x.example", 1_709_500_500_000, "link"),
-        ],
-    ),
-    "Boat shed_12.json": talk(
-        "Boat shed_12",
-        [TESS, BEN, ADA],
-        [said(TESS, "I can bring the ladder.", 1_709_600_000_000)],
-    ),
-    f"{ADA}_7.json": talk(f"{ADA}_7", [ADA, TESS], []),
+    **talk(f"{BEN}_3", [BEN, TESS], *ABOUT_THE_MAST),
+    **talk("Boat shed_12", [TESS, BEN, ADA], LADDER),
+    **talk(f"{ADA}_7", [ADA, TESS]),
     "autofill_information.json": {"autofill": {"name": [TESS], "text": "of no talk"}},
 }
 OWN_TEXTS = {
@@ -54,11 +49,8 @@ OWN_TEXTS = {
 
 
 def export(root, talks=TALKS):
-    files = {
-        name: json.dumps(content, ensure_ascii=False, indent=2)
-        for name, content in talks.items()
-    }
-    return lay(root, files)
+    write = json.JSONEncoder(ensure_ascii=False, indent=2).encode
+    return lay(root, {name: write(content) for name, content in talks.items()})
 
 
 def own(store):
@@ -67,9 +59,7 @@ def own(store):
 
 @pytest.mark.parametrize("place", ["", "messages"])
 @pytest.mark.parametrize("packed", ["folder", "zip", "zip in a zip"])
-def test_encrypted_talks_are_found_wherever_they_lie(
-    store, tmp_path, pack, place, packed
-):
+def test_talks_are_found_wherever_they_lie(store, tmp_path, pack, place, packed):
     export(tmp_path / "export" / place)
     path = pack(tmp_path / "export", packed, tmp_path / "lies")
 

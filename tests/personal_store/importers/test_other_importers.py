@@ -78,10 +78,8 @@ def test_google_reviews(store, take):
 
     assert counts(take("google_reviews", "Reviews.json", edits)) == (0, 1, 1, 0)
     assert counts(take("google_reviews", "Reviews.json", edits)) == (0, 0, 2, 0)
-    assert {r.text for r in store.records()} == {
-        "Lovely soup, and quick by now.",
-        "Best bread in town.",
-    }
+    edited = {"Lovely soup, and quick by now.", "Best bread in town."}
+    assert {record.text for record in store.records()} == edited
 
 
 GERMAN = 'Datum;An;Was\r\n12.03.2024;Jürgen;"Schöne<br>Grüße &amp; Küsse"\r\n'
@@ -145,9 +143,8 @@ def test_rows_of_a_table(store, take):
         "a.csv, line 3: it has 4 fields, the first line has 3"
     )
     assert counts(take("csv", "a.csv", later)) == (1, 1, 0, 0)
-    assert sorted(r.text for r in store.records()) == [
-        *("Another one.", "The first was edited.", "The last.")
-    ]
+    found = [record.text for record in store.records()]
+    assert sorted(found) == ["Another one.", "The first was edited.", "The last."]
 
 
 def test_json_lines_and_lists(store, take):

@@ -27,9 +27,7 @@ ARCHIVE = Path(__file__).parent / "data" / "outlook.pst"
 
 
 def put(folder, data):
-    path = folder / "mail.pst"
-    path.write_bytes(data)
-    return path
+    return lay(folder, {"mail.pst": data}) / "mail.pst"
 
 
 def items(path=ARCHIVE, start=0):

@@ -75,27 +75,22 @@ def features(*properties):
     return json.dumps({"features": [{"properties": one} for one in properties]})
 
 
-@pytest.fixture
-def export(tmp_path):
-    """A function that writes the whole of a Takeout in a language."""
-
-    def export(language):
-        places, review_file, folder, file, header = LANGUAGES[language]
-        said = [*COMMENTS, REPLY]
-        files = {
-            f"{places}/{review_file}.json": features(STARS, REVIEW),
-            f"{places}/{review_file} 2.json": features(SAVED),
-            f"Google Business Profile/1/2/{review_file}.json": (
-                json.dumps({"reviews": [BY_CUSTOMER]})
-            ),
-            f"YouTube/{folder}/{file}.csv": table(header, said),
-            f"YouTube/{folder}/{file}(1).csv": table(header, said, (*range(5), 6, 7)),
-            f"YouTube/chats/{file}.csv": table(header, CHATS, (*range(4), 6, 7)),
-            "YouTube/subscriptions.csv": f"a,b,c\n{CHANNEL},http://x.example,Ben's\n",
-        }
-        return lay(tmp_path / "Takeout", files)
-
-    return export
+def export(root, language):
+    """The whole of a Takeout in a language."""
+    places, review_file, folder, file, header = LANGUAGES[language]
+    said = [*COMMENTS, REPLY]
+    files = {
+        f"{places}/{review_file}.json": features(STARS, REVIEW),
+        f"{places}/{review_file} 2.json": features(SAVED),
+        f"Google Business Profile/1/2/{review_file}.json": (
+            json.dumps({"reviews": [BY_CUSTOMER]})
+        ),
+        f"YouTube/{folder}/{file}.csv": table(header, said),
+        f"YouTube/{folder}/{file}(1).csv": table(header, said, (*range(5), 6, 7)),
+        f"YouTube/chats/{file}.csv": table(header, CHATS, (*range(4), 6, 7)),
+        "YouTube/subscriptions.csv": f"a,b,c\n{CHANNEL},http://x.example,Ben's boats\n",
+    }
+    return lay(root / "Takeout", files)
 
 
 EXPECTED = sorted(
@@ -107,10 +102,10 @@ EXPECTED = sorted(
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_takeout_of_every_language_is_read(store, export, language):
+def test_a_takeout_of_every_language_is_read(store, tmp_path, language):
     """The same comments in both layouts are the same comments; a reply says whom it
     answers."""
-    for found in discover(export(language)).found:
+    for found in discover(export(tmp_path / "all", language)).found:
         assert not import_source(store, found.kind, found.sources).failures
 
     records = list(store.records())

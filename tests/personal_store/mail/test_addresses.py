@@ -55,16 +55,11 @@ def test_a_name_or_half_an_address_is_none(header):
         (f"Sam :( <{ME}>", [("(", ME)]),
         ('"sam lee"@example.com', [("", '"sam lee"@example.com')]),
         ("sam@[192.0.2.1]", [("", "sam@[192.0.2.1]")]),
-        (
-            f'Crew: Ann <ann@x.example>, "B, C" <{OTHER}>; {ME}',
-            [("Ann", "ann@x.example"), ("B, C", OTHER), ("", ME)],
-        ),
-        (
-            "=?utf-8?b?QW5hIEzDs3Bleg==?= <ana@x.example>",
-            [("Ana López", "ana@x.example")],
-        ),
+        (f'Crew: Ann <ann@x.example>, "B, C" <{OTHER}>; {ME}',
+         [("Ann", "ann@x.example"), ("B, C", OTHER), ("", ME)]),
+        (f"=?utf-8?b?QW5hIEzDs3Bleg==?= <{OTHER}>", [("Ana López", OTHER)]),
     ],
-)
+)  # fmt: skip
 def test_names_and_addresses(header, found):
     assert addresses([header]) == found
 

@@ -92,16 +92,15 @@ def with_length(body: str, *, wrong: int = 0) -> bytes:
 
 @pytest.mark.parametrize("name", ["Content-Length", "Content-length", "content-length"])
 @pytest.mark.parametrize("last", [False, True])
-@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["lf", "crlf"])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
 def test_a_true_length_holds_a_message_together(name, last, end):
-    size = len(FORWARDED.replace("\n", end)) + len(end)
+    size = len(FORWARDED.encode().replace(b"\n", end) + end)
     messages = [message(FORWARDED, headers=f"{name}: {size}")]
     messages += [] if last else [message(number=2)]
     data = b"".join(ENVELOPE + one + b"\n" for one in messages)
 
-    assert contents(data.replace(b"\n", end.encode())) == [
-        one.replace(b"\n", end.encode()) for one in messages
-    ]
+    changed = [one.replace(b"\n", end) for one in messages]
+    assert contents(data.replace(b"\n", end)) == changed
 
 
 @pytest.mark.parametrize("lost", [1, 2])
@@ -111,12 +110,10 @@ def test_the_last_line_end_of_a_mailbox_may_be_lost(lost):
     assert contents(data[:-lost]) == [with_length(FORWARDED)[:-1]]
 
 
-@pytest.mark.parametrize(
-    "wrong", [-200, -40, -3, 3, 40, 400, 4_000, 10_000_000, -len(FORWARDED)]
-)
+@pytest.mark.parametrize("wrong", [-200, -126, -40, -3, 3, 40, 400, 4_000, 10**7])
 def test_a_wrong_length_neither_loses_nor_joins_messages(wrong):
     messages = [
-        with_length("One and two and three.\n" * 9, wrong=max(wrong, -200)),
+        with_length("One and two and three.\n" * 9, wrong=wrong),
         *(message(number=number) for number in range(2, 6)),
     ]
 

@@ -193,6 +193,7 @@ ENRICHED_TEXT = (
     "Dear Per,\n\nthe well has water again, 1 < 2 & so on, on the same line."
     "\n\none\ntwo\n\nIda"
 )
+ANSWERED = ENRICHED_TEXT.replace("Ida", "Has the well water?\n\nIda")
 UUENCODED = "begin 644 a map.png\n" + "".join(
     binascii.b2a_uu(bytes(range(at, at + 45))).decode() for at in (0, 45, 90, 135)
 )
@@ -309,13 +310,7 @@ LETTERS = {
     # RFC 1896: one line end is a blank, and what was answered is marked
     "enriched text": [
         (letter(ENRICHED.encode(), ENRICHED_TYPE), ENRICHED_TEXT),
-        (
-            alternative(
-                part(ENRICHED_TEXT.replace("Ida", "Has the well water?\n\nIda")),
-                part(ENRICHED, ENRICHED_TYPE),
-            ),
-            ENRICHED_TEXT,
-        ),
+        (alternative(part(ANSWERED), part(ENRICHED, ENRICHED_TYPE)), ENRICHED_TEXT),
     ],
     "a file in the text is no text": [
         (letter(WITH_FILE.format(f"{file}\n").encode()), WITH_FILE.format(""))

@@ -123,21 +123,15 @@ def test_what_comes_before_damage_is_read(number, small_counts):
     assert found == [read_now(one) for one in mixed]
 
 
-@pytest.fixture
-def read_by(tmp_path, monkeypatch):
-    """A function that lets readers run this code instead of ours."""
-
-    def read_by(code):
-        (tmp_path / "other_reader.py").write_text(code)
-        monkeypatch.syspath_prepend(tmp_path)
-        monkeypatch.setattr(parallel, "_ENTRY", "other_reader:serve")
-
-    return read_by
+def read_by(code, folder, monkeypatch):
+    """Readers run this code instead of ours."""
+    monkeypatch.syspath_prepend(lay(folder, {"other_reader.py": code}))
+    monkeypatch.setattr(parallel, "_ENTRY", "other_reader:serve")
 
 
-def test_a_fault_in_reading_stops_where_it_is(small_counts, read_by):
+def test_a_fault_in_reading_stops_where_it_is(tmp_path, small_counts, monkeypatch):
     """Nothing behind it is taken for read: its place would be passed over."""
-    read_by(FAULTY)
+    read_by(FAULTY, tmp_path, monkeypatch)
     found = []
     with Readers(2) as readers, pytest.raises(MemoryError, match="at 41"):
         found.extend(readers.read(letters(100)))
@@ -145,7 +139,7 @@ def test_a_fault_in_reading_stops_where_it_is(small_counts, read_by):
     assert len(found) < 41
 
 
-def test_a_killed_reader_is_a_sentence(small_counts, read_by):
+def test_a_killed_reader_is_a_sentence(tmp_path, small_counts, monkeypatch):
     """And one that cannot start says why."""
     found = []
     with Readers(2) as readers, pytest.raises(StoreError, match=r"signal 9.*is safe"):
@@ -155,7 +149,7 @@ def test_a_killed_reader_is_a_sentence(small_counts, read_by):
                 one.process.kill()
     assert len(found) < 900
     assert all(one.process.returncode is not None for one in readers._all)
-    read_by("raise SystemExit('no module here')")
+    read_by("raise SystemExit('no module here')", tmp_path, monkeypatch)
     with Readers(1) as readers, pytest.raises(StoreError, match="1: no module here"):
         list(readers.read(letters(5)))
 
