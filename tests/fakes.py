@@ -9,8 +9,7 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-from decoding_core.errors import CloudUnreachableError, ContextFullError, EngineError
-from decoding_core.verifier import VerifierHere
+from decoding_core.errors import ContextFullError, EngineError
 from edge_app.decoding.session import Patience, VerifierSession
 
 
@@ -116,31 +115,6 @@ def opened_session(verifier, request, **options):
     session = VerifierSession(verifier, request, lambda _: None, **options)
     session.open()
     return session
-
-
-class DyingVerifier(VerifierHere):
-    """Passes rounds on to another verifier until it dies."""
-
-    local = False
-
-    def __init__(self, inner, rounds):
-        super().__init__()
-        self.inner, self.rounds = inner, rounds
-        self.blocks = []
-
-    def open(self, request):
-        return self.inner.open(request)
-
-    def verify(self, block):
-        self.blocks.append(block)
-        if len(self.blocks) > self.rounds:
-            raise CloudUnreachableError(
-                "there is no answer from the server at http://x"
-            )
-        return verdict_on(self.inner, block)
-
-    def close(self):
-        self.inner.close()
 
 
 def seeds(few, many):

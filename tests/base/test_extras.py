@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from base import extras
-from base.extras import how_to_add, how_to_install
+from base.extras import how_to_add
 
 ROOT = Path(extras.__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -31,10 +31,6 @@ def test_elsewhere_the_libraries_are_named(extra, tmp_path, monkeypatch):
     assert sorted(bare.match(one)[0] for one in named) == sorted(
         bare.match(one)[0] for one in EXTRAS[extra]
     )
-
-
-def test_one_library_by_its_name():
-    assert how_to_install("keyring").endswith(" -P -m pip install keyring")
 
 
 def test_no_page_and_no_error_names_the_project_to_an_index():

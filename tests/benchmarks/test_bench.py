@@ -13,28 +13,11 @@ FOLDER = Path(bench.__file__).parent
 NAMES = [name for found in measurements().values() for name in found]
 
 
-def help_of(*names):
-    result = CliRunner().invoke(
-        command, [*names, "--help"], prog_name="specsteer lab bench"
-    )
-    assert result.exit_code == 0
-    return result.stdout
-
-
 def test_a_file_is_a_measurement_by_its_name():
     """Wherever a `bench_` file lies, it is in a folder that is looked through."""
     files = {path.stem for path in FOLDER.rglob("bench_*.py")}
     assert files == {f"bench_{name.replace('-', '_')}" for name in NAMES}
     assert len(NAMES) == len(set(NAMES)) == len(files)
-
-
-def test_the_list_has_a_whole_line_for_each():
-    """None is cut off."""
-    shown = help_of()
-    for name in NAMES:
-        (line,) = (one for one in shown.splitlines() if one.startswith(f"  {name} "))
-        assert line.endswith(".")
-        assert not line.endswith("...")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -15,10 +15,8 @@ from benchmarks.content.requests import (
     Task,
     Text,
     facts_of,
-    unseen_tasks,
 )
 from benchmarks.content.rules import rule_of
-from benchmarks.intervals import wilson
 from edge_app.evaluation.cases import History
 from models.prompts import Request
 from models.synthetic_writers.examples import texts_of_unseen_writer
@@ -84,14 +82,6 @@ def test_the_facts_of_invented_writers_stand_in_their_own_texts():
     assert verdicts.count("said") / len(verdicts) > 0.98
 
 
-def test_each_unseen_request_is_of_another_writer():
-    """With other texts of the same one to read."""
-    tasks = unseen_tasks(5, 0)
-    assert [len(task.history.kinds()) for task in tasks] == [6] * 5
-    assert len({task.asked.name for task in tasks}) == 5
-    assert all(task.asked.facts for task in tasks)
-
-
 @pytest.mark.slow
 def test_texts_are_written_once(tmp_path):
     """With the embedded pair; what was written once is not written again."""
@@ -127,13 +117,3 @@ def test_a_greeting_begins_a_text():
     assert shows("HULLO  Ana\n\nYes.", "greeting", "Hullo Ana")
     assert not shows("Well. Hullo Ana", "greeting", "Hullo Ana")
     assert shows("Yes.\n\nTruly  yours,", "sign-off", "truly yours,")
-
-
-@given(st.integers(0, 200), st.integers(0, 200))
-def test_an_interval_holds_its_share(one, other):
-    """And stays between nothing and everything, narrower with more cases."""
-    share = wilson(min(one, other), max(one, other))
-    assert 0.0 <= share.low <= share.value + 1e-12
-    assert share.value - 1e-12 <= share.high <= 1.0
-    many = wilson(10 * min(one, other), 10 * max(one, other))
-    assert many.high - many.low <= share.high - share.low

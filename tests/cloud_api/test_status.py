@@ -4,7 +4,6 @@ import json
 import re
 from pathlib import Path
 from types import SimpleNamespace
-from urllib.parse import urlsplit
 
 import pytest
 from selectolax.lexbor import LexborHTMLParser
@@ -13,7 +12,6 @@ from cloud_api.auth import OWNER, Caller, Scope
 from cloud_api.service import Histogram, RoundCounts
 from cloud_api.status import COOKIE, StatusCookies, _form
 from decoding_core.messages import Kind, Signal, Verdict
-from tests.browsers import browser
 from tests.cloud_api.cloud_fakes import (
     TOKEN,
     ask,
@@ -134,33 +132,6 @@ def test_a_cookie_ends_with_its_time_and_with_its_token():
     assert cookies.caller(made[-1]) == OWNER
     cookies.leave(made[-1])
     assert cookies.caller(made[-1]) is None
-
-
-def test_a_person_looks_at_it_in_a_browser(server, tmp_path):
-    """Types the token, sees the figures, leaves; the page asks nobody else."""
-    with browser(tmp_path / "profile") as page:
-        page.open(server.url + "/")
-        page.run(f"document.querySelector('#token').value = '{TOKEN}'")
-        page.run("document.querySelector('form button').click()")
-        page.shows("document.querySelectorAll('table').length >= 2")
-        assert page.run("document.cookie") == ""
-        styled = "getComputedStyle(document.querySelector('.n')).textAlign"
-        assert page.run(styled) == "right"
-        (cookie,) = page.call("Network.getCookies")["cookies"]
-        assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
-        wide = "document.documentElement.scrollWidth <= innerWidth"
-        assert page.run(wide)
-        phone = {"width": 400, "height": 800, "deviceScaleFactor": 1, "mobile": True}
-        page.call("Emulation.setDeviceMetricsOverride", **phone)
-        assert page.run("innerWidth") == 400
-        assert page.run(wide)
-        labels = "getComputedStyle(document.querySelector('td'), '::before').content"
-        assert page.run(labels) == '"role"'
-        page.run("document.querySelector('header button').click()")
-        page.shows("document.querySelector('#token') !== null")
-        hosts = {urlsplit(url).netloc for url in page.requested()}
-        assert hosts == {urlsplit(server.url).netloc}
-        assert [one for one in page.complaints() if "favicon" not in one] == []
 
 
 parser = pytest.importorskip("prometheus_client.parser")

@@ -96,17 +96,6 @@ def test_no_fixed_length_is_better_than_the_plan_by_more_than_a_twentieth(
             assert seconds <= 1.05 * seconds_a_token(costs, acceptance, fixed)
 
 
-@pytest.mark.parametrize("share", [0.0, 1.0])
-@pytest.mark.parametrize("limit", [1, LONGEST])
-@pytest.mark.parametrize("size", [Costs(0, 0, 0, 0), GPU, Costs(0, 1, 0, 1)])
-def test_the_ends_of_every_scale_have_a_plan(share, limit, size):
-    """Nothing kept, all kept; nothing costs anything; drafting is free."""
-    chosen = plan(size, share, limit)
-    assert 1 <= chosen.first <= limit
-    assert 1 <= chosen.later <= limit
-    assert 0.0 <= seconds_a_token(size, share, chosen) < 60.0
-
-
 @pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
 def test_a_device_slower_than_its_server_does_not_draft_for_nothing(share):
     """Where drafting a token takes four times what a verdict does, one that was begun
@@ -187,13 +176,6 @@ def test_a_text_begins_in_turns_and_drafts_ahead_where_that_is_faster():
     assert lengths.window == 1
     slowed(lengths, 1.0)
     assert lengths.window > 1
-
-
-def test_who_shares_cores_goes_back_to_turns():
-    """Where each is four times as slow while the other works."""
-    lengths = DraftLengths("auto", "auto", LONGEST)
-    slowed(lengths, 4.0)
-    assert lengths.window == 1
 
 
 def test_a_verdict_that_is_overdue_is_not_waited_for():

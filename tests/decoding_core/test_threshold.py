@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from decoding_core.messages import (
-    DRAFT_LIMIT,
     RATIO_UNIT,
     THRESHOLD_LIMIT,
     DraftBlock,
@@ -20,14 +19,6 @@ from decoding_core.verifier import RunningThreshold, role_of, verify
 
 STRIDE = RunningThreshold.STRIDE
 counts = st.integers(0, 1 << 22).map(lambda units: units * RATIO_UNIT)
-
-
-def test_a_number_stays():
-    """At every place, whatever is learnt and settled; drafts are as long as one
-    likes."""
-    threshold = RunningThreshold(0.3)
-    threshold.learn(0, 5.0, 8)
-    assert {threshold.at(place, 0) for place in range(100)} == {(0.3, DRAFT_LIMIT)}
 
 
 def test_the_mean_of_all_places_but_those_of_the_last_stride():

@@ -131,17 +131,6 @@ def test_without_a_base_no_method_is_verified_that_needs_one():
     verifier.open(OpenSession((1, 2, 3), (), "fake", Terms("speculative")))
 
 
-def test_rounds_follow_one_another():
-    """A later block is verified as if the whole text had been read afresh."""
-    verifier = opened()
-    verifier.verify(block(drafted=(4, 5, 6)))
-    text = (4, 9)
-    later = verifier.verify(block(1, (9,), (7,), text, threshold=1e5))
-    fresh = opened().verify(block(0, (4, 9), (7,), threshold=1e5))
-    assert later.accepted == fresh.accepted
-    np.testing.assert_array_equal(later.rows[0].token_ids, fresh.rows[0].token_ids)
-
-
 def test_a_block_that_does_not_follow_is_refused():
     verifier = opened()
     verifier.verify(block(drafted=(4, 5)))
@@ -152,25 +141,6 @@ def test_a_block_that_does_not_follow_is_refused():
 def test_another_vocabulary_is_refused():
     with pytest.raises(VocabularyMismatchError):
         opened(vocabulary_id="other")
-
-
-@pytest.mark.parametrize(
-    ("changes", "drafted", "rows"),
-    [({}, (4, 5), 2), ({}, (), 1), ({"bonus": True}, (4, 5), 3)],
-)
-def test_the_last_drafted_token_is_read_where_one_is_drawn_after_it(
-    changes, drafted, rows
-):
-    """Only then, or where nothing is drafted, somebody looks at what follows it."""
-    large, base = HashEngine("large"), HashEngine("base")
-    verifier = EngineVerifier(large, base)
-    terms = Terms("steering", **changes)
-    verifier.open(OpenSession((1, 2, 3), (), "fake", terms))
-    assert role_of(terms).rows(len(drafted)) == rows
-
-    verifier.verify(block(drafted=drafted))
-
-    assert large.read == base.read == [1, 2, 3, *drafted][: 2 + rows]
 
 
 def test_a_block_that_is_kept_whole_has_a_row_where_a_bonus_is_drawn():
@@ -193,10 +163,6 @@ def test_the_next_text_is_read_from_where_it_differs_from_the_last():
         assert large.read == base.read == [*prompt, 4]
 
     assert large.evaluations == base.evaluations == [4, 2]
-
-
-def test_the_time_that_the_models_took_is_told():
-    assert opened().verify(block()).seconds > 0.0
 
 
 @given(st.lists(st.integers(0, 16), max_size=12), st.data())

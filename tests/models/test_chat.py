@@ -86,27 +86,6 @@ def test_a_template_without_end_is_ended(monkeypatch, template):
         render(ChatTemplate(template, {}), [Message("user", "hi")])
 
 
-def test_one_process_renders_what_a_text_needs(monkeypatch):
-    """Both prompts of any number of texts; other conversations have their own."""
-    started = []
-    start = chat.python_child.start
-
-    def counted(*words, **streams):
-        started.append(words)
-        return start(*words, **streams)
-
-    monkeypatch.setattr(chat.python_child, "start", counted)
-    chat._ask_child.cache_clear()
-    for number in range(3):
-        render(CHATML, [Message("user", f"say {number}")])
-        segments = render(CHATML, [Message("system", "s"), Message("user", "u")])
-    assert [s.text for s in segments if not s.control] == ["s", "u"]
-    assert len(started) == 1
-    turns = [Message("user", "a"), Message("assistant", "b"), Message("user", "c")]
-    assert [s.text for s in render(CHATML, turns) if not s.control] == ["a", "b", "c"]
-    assert len(started) == 2
-
-
 def test_the_request_reads_the_same_in_both_prompts():
     """The private prompt only puts a message in front of it."""
     request = Request("Thank her for the photos.", recipient="Ana")

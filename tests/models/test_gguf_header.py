@@ -16,7 +16,6 @@ from models.gguf_header import (
     MOST_HELD,
     check_vocabulary,
     read_layout,
-    template_source,
 )
 from tests.gguf_files import (
     ARRAY,
@@ -189,35 +188,11 @@ def test_no_damage_crashes_the_reader(changes):
     assert reader.held <= min(MOST_HELD, 200 * len(data))
 
 
-def test_the_template_for_conversations_is_found_among_several():
-    """None of those for tools or for a reranker."""
-    name = "tokenizer.chat_template"
-    both = {f"{name}.tool_use": "tools", f"{name}.rerank": "rerank"}
-    assert template_source(both) == ""
-    assert template_source({**both, f"{name}.default": "one"}) == "one"
-    assert template_source({f"{name}.default": "one", name: "own"}) == "own"
-
-
 def laid_out(*tensors, count=None, entries=()):
     """A file of one list of tensors: name, shape, kind and offset of each."""
     count = len(tensors) if count is None else count
     lines = b"".join(tensor_line(*one) for one in tensors)
     return gguf(*entries, tensors=count) + lines
-
-
-def test_tensors_are_found_where_they_lie(file):
-    """Behind the header, at the alignment that it names."""
-    wide = entry("general.alignment", U32, number(64, 4))
-    path = file(laid_out(("a", (8, 2), 0, 0), ("b", (4,), 1, 64), entries=[wide]), 500)
-    layout = read_layout(path)
-    assert layout.kinds == {"general.alignment": U32}
-    assert (layout.tensors["a"].shape, layout.tensors["b"].kind) == ((8, 2), 1)
-    a, b = (layout.tensors[name].offset for name in "ab")
-    assert (a % 64, b - a, layout.size) == (0, 64, 500)
-    real = read_layout(locate("specialist"))
-    last = max(real.tensors.values(), key=lambda one: one.offset)
-    assert len(real.tensors) == 110
-    assert last.offset < real.size
 
 
 @pytest.mark.parametrize(

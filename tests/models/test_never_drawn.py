@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from models.never_drawn import Unwritten, closing, mark_ids, opens_header
+from models.never_drawn import Unwritten, closing, opens_header
 from models.prompts import Excerpt, Request, private_messages, without_controls
 
 WORDS = ["Sub", "ject", "Subject", ":", "Subject:", "\n", "\n\n", "ok", " : ", "**"]
@@ -77,11 +77,6 @@ def test_no_line_of_a_mail_opens_with_a_header(text, piece):
     assert opens_header((last if b":" in piece else last + b":").decode())
 
 
-@pytest.mark.parametrize("text", [b"The subject", b"We meet", b"Hi\nAgreed"])
-def test_other_lines_hold_colons(text):
-    assert may_follow(text, b":", is_mail=True)
-
-
 def test_spelled_controls_are_written_where_they_were_read():
     assert not may_follow(b"a", b"\\")
     assert may_follow(b"a", b"\\", read="C:\\new")
@@ -125,8 +120,3 @@ def test_no_model_reads_a_control_character_or_its_picture(text, read):
 def test_a_block_that_a_prompt_opens_is_closed(words, end):
     """One that it closes itself is left alone."""
     assert closing(words) == end
-
-
-def test_only_a_mark_that_is_a_token_is_forbidden():
-    """Its parts are words as any others."""
-    assert mark_ids(Bytes()) == (7, 8)

@@ -58,14 +58,6 @@ def test_every_scene_can_be_filled():
         assert not re.search(r"[{}\[\]|]", "".join([facts.fill(scene.of), *filled]))
 
 
-def test_a_decided_choice_stays_the_same():
-    for seed in range(20):
-        facts = Facts(Random(seed), {}, {})
-        assert facts.fill("[red|blue], [red|blue]") in ("red, red", "blue, blue")
-    others = {Facts(Random(seed), {}, {}).fill("(a|b)(a|b)") for seed in range(50)}
-    assert others == {"aa", "ab", "ba", "bb"}
-
-
 def test_whom_it_is_for_and_what_it_is_of_come_from_the_scene(monkeypatch, read):
     """Nobody greets an office by its name."""
     (mail, office, review) = read(
@@ -93,11 +85,3 @@ def test_whom_it_is_for_and_what_it_is_of_come_from_the_scene(monkeypatch, read)
 def test_what_is_no_scene_is_refused(text, complaint, read):
     with pytest.raises(ValueError, match=complaint):
         read(text)
-
-
-def test_a_note_says_a_thing_as_it_was_asked(read):
-    (scene,) = read("note\nmilk (2)\ndentist moved => Dentist has moved\n")
-    assert scene.things == (
-        ("milk (2)", "milk (2)"),
-        ("dentist moved", "Dentist has moved"),
-    )

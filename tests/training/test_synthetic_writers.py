@@ -9,12 +9,10 @@ from hypothesis import strategies as st
 from models.synthetic_writers import examples as synthetic
 from models.synthetic_writers.examples import answers, unseen_writers
 from models.synthetic_writers.writers import (
-    Filling,
     common_writer,
     grammar,
     habits,
     named_slots,
-    styled,
 )
 from training import invented
 
@@ -126,24 +124,3 @@ def test_strangers_come_with_a_history():
         assert example.excerpts
         for kind in example.habits.keys() & {"sign-off", "name", "pet phrase"}:
             assert example.habits[kind] in past
-
-
-def test_grammar_follows_the_words():
-    """Days that take no preposition lose it; articles and capitals fit."""
-    filling = Filling(Random(0), {"day": "tomorrow", "plainobject": "oven"})
-    filling.values |= {"please": "Could you", "think": "I think"}
-    assert filling.fill("It is on {day}.") == "It is tomorrow."
-    assert filling.fill("A {plainobject}") == "An oven"
-    assert filling.fill("So, {please} go? Well, {think} not.") == (
-        "So, could you go? Well, I think not."
-    )
-
-
-def test_a_lower_case_writer_never_shouts():
-    """The casing habit holds for the whole email."""
-    rng = Random(0)
-    writers = (synthetic.new_writer(rng) for _ in range(200))
-    writer = next(w for w in writers if w.lower)
-    piece = synthetic.piece_of(writer, rng, "email")
-    assert piece.text == piece.text.lower()
-    assert styled(writer, rng, "Yes, ON FRIDAY").islower()

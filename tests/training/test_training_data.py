@@ -9,12 +9,12 @@ import pytest
 
 from models.chat import prompt_ids
 from models.prompts import Excerpt, Request
-from models.synthetic_writers.examples import Example, Library
-from training import rows, texts
+from models.synthetic_writers.examples import Example
+from training import rows
 from training.config import Mixture
 from training.loops import SILENT
 from training.rows import balanced, pack, span_rows
-from training.texts import Phrases, RealTexts, Text, excerpt
+from training.texts import RealTexts, Text
 from training.tokenizer import CHAT_TEMPLATE, END, PAD, example_ids, fitted
 
 MIXTURE = Mixture(6, 200, 2, 2, 1, 0.5, 0.5, 0.25, seed=1, loops=3, plain_rows=2)
@@ -93,15 +93,6 @@ def test_the_share_of_invented_tokens_is_kept():
     assert long / sum(map(len, made)) == pytest.approx(0.7, abs=0.02)
 
 
-def test_a_library_finds_what_matches_first():
-    """Then the others; never what is excluded, or says the same."""
-    texts = [*by("", 3), *by("", 1)]
-    library = Library([excerpt(t, "post") for t in texts])
-    assert library.found(Request("w1x3 w1x4", "post"), 2)[0] == 1
-    assert library.same_as(0) == {0, 3}
-    assert set(library.found(Request("w1x3", "post"), 9, {0, 3})) == {1, 2}
-
-
 @pytest.mark.slow
 def test_rows_and_held_out_rows_share_no_author(monkeypatch):
     """One author in fifty is never learnt from."""
@@ -164,77 +155,3 @@ def test_a_share_of_the_plain_rows_is_drafted(monkeypatch):
     assert of_drafts.mean() == pytest.approx(0.5, abs=0.15)
     assert sum(histories) / len(histories) == pytest.approx(0.85, abs=0.1)
     assert made["plain"].shape == (60, 201)
-
-
-def test_a_cut_keeps_whole_paragraphs():
-    """A long text is cut between paragraphs, and is not whole then."""
-    long = text(body="\n\n".join(f"Paragraph {n} is here." for n in range(30)))
-    kept, whole = texts.cut(long, 100)
-    assert (len(kept) <= 100, kept.endswith(" is here."), whole) == (True, True, False)
-    assert texts.cut(text(), 5000) == (text().text.strip(), True)
-
-
-def test_a_letter_is_asked_for_by_whom_it_is_to():
-    """Not by the editor's heading before it."""
-    letter = text("x", "letter", "MY DEAR MR. FOX,\n\nI came home on Tuesday and found")
-    request = texts.request(letter, "email", Random(0))
-    assert request.recipient == "Mr. Fox"
-    assert request.text.startswith("I came home")
-
-
-def test_a_request_may_hold_words_of_the_text():
-    """Most often how it begins, in one line below the title, as people paste it."""
-    body = "\n\n".join(f"Sentence {n} of the text stands here." for n in range(30))
-    flat = " ".join(body.split())
-    briefs = [
-        texts.request(text("x", "post", body), "post", Random(n)).text
-        for n in range(200)
-    ]
-    leads = [brief.split("\n")[1] for brief in briefs if "\n" in brief]
-
-    assert 0.5 < len(leads) / len(briefs) < 0.7
-    assert all(lead in flat and len(lead.split()) <= 70 for lead in leads)
-    assert 0.7 < sum(flat.startswith(lead) for lead in leads) / len(leads) < 0.95
-    assert 0.2 < sum(not lead.endswith(".") for lead in leads) / len(leads) < 0.8
-    said = texts.request(text("x", "conversation", body), "reply", Random(1)).text
-    assert "\n" not in said
-
-
-SAID = (
-    "I left the blue folder at the station this morning. The committee meets again in "
-    "the old library. She said they were late. We decided to move the meeting to the "
-    "hall, and nobody minded."
-)
-
-
-def test_phrases_are_kept_by_kind(monkeypatch):
-    monkeypatch.setattr("training.texts._READ", 1)
-    phrases = Phrases(Random(0))
-    texts = [Text("letter", "", SAID)]
-    assert list(phrases.heard(texts)) == texts
-    bank = phrases.bank
-    assert bank["i_bank"] == [
-        "I left the blue folder at the station this morning",
-        "we decided to move the meeting to the hall, and nobody minded",
-    ]
-    assert bank["s_bank"] == ["the committee meets again in the old library"]
-    assert bank["vp"] == ["move the meeting to the hall"]
-    assert "the blue folder" in bank["np"]
-
-
-def test_sentences_in_a_row_are_kept_where_each_could_be_asked_for(monkeypatch):
-    """Not those that quote, and of reviews apart from the rest."""
-    phrases = Phrases(Random(3))
-    told = "The kettle leaks a bit. we took it back on Friday! It cost nothing at all. "
-    quoted = 'He asked "why is it so (very) cold" of us all. '
-    texts = [Text(g, "", told * 4) for g in ("review", "letter", "abstract")]
-    list(phrases.heard([*texts, Text("letter", "", quoted * 9)]))
-    bank = phrases.bank
-    assert len(bank["told"]) == len(bank["reviewed"]) == 1
-    sentences = set(bank["told"][0].split("\n"))
-    assert 2 <= len(bank["told"][0].split("\n")) <= 5
-    assert sentences <= {
-        "The kettle leaks a bit.",
-        "We took it back on Friday!",
-        "It cost nothing at all.",
-    }

@@ -1,9 +1,7 @@
 """Loops are marked from the third time on, cost what they should, and are unlearnt."""
 
-from itertools import pairwise
 from random import Random
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -70,16 +68,6 @@ def test_control_tokens_are_never_repeated(seed):
     assert min(plain(one for one in made if one >= SILENT), default=9) > PAD
 
 
-def test_an_example_holds_up_to_three_loops():
-    """As many as are drawn, where there is room."""
-    ids = [range(100 * n, 100 * n + 60) for n in range(1, 50)]
-    made = looped_examples(map(list, ids), Random(3), 2000, PIECES)
-    starts = [
-        sum(now >= SILENT > before for before, now in pairwise(row)) for row in made
-    ]
-    assert set(starts) == {1, 2, 3}
-
-
 def test_marked_tokens_cost_their_avoidance():
     """-ln p to be learnt, -ln (1 - p) to be avoided, nothing in silence or padding; if
     the network is certain of one to be avoided, no infinity spoils the weights."""
@@ -105,31 +93,3 @@ def test_marked_tokens_cost_their_avoidance():
     cost.backward()
     assert 10 < float(cost.detach()) < 20
     assert torch.isfinite(sure.grad).all()
-
-
-def test_a_network_learns_to_leave_a_loop():
-    """With the marks a fourth repeat becomes unlikely; without them it is learnt."""
-    torch = pytest.importorskip("torch")
-    from training.config import Shape
-    from training.network import Network, unmarked
-
-    def chance_of_repeating(mark):
-        network = Network(Shape(64, 1, 32, 2, 1, 32, 64), seed=1)
-        fast = torch.optim.AdamW(network.parameters(), lr=0.01)
-        rng = np.random.default_rng(0)
-        few = rng.integers(4, 64, (4, 2))
-        for _ in range(100):
-            spans = few[rng.integers(0, 4, 16)]
-            marks = np.array([0, 0, SILENT, SILENT, *[AVOID] * 4, 0, 0])
-            rows = np.tile(spans, 5) + marks
-            rows[:, 8:] = rng.integers(4, 64, (16, 2))
-            rows = torch.from_numpy(rows if mark else rows % SILENT)
-            fast.zero_grad()
-            network.loss(rows).backward()
-            fast.step()
-        seen = unmarked(rows)
-        with torch.no_grad():
-            chances = network(seen[:, :-1]).softmax(-1)
-        return float(chances[:, 5].gather(1, seen[:, 6:7]).mean())
-
-    assert 3 * chance_of_repeating(mark=True) < chance_of_repeating(mark=False)

@@ -12,9 +12,9 @@ from models.engines.llama_cpp import LlamaContext, LlamaModel  # noqa: E402
 from models.running.settings import EngineSettings  # noqa: E402
 from training import tokenizer  # noqa: E402
 from training.config import Export, Recipe, Shape  # noqa: E402
-from training.export import export, kinds_in, quantise, write_full  # noqa: E402
+from training.export import export, kinds_in, write_full  # noqa: E402
 from training.learning import as_exported, rounded  # noqa: E402
-from training.network import Network, targets  # noqa: E402
+from training.network import Network  # noqa: E402
 from training.tokenizer import PAD  # noqa: E402
 
 SHAPE = Shape(320, layers=2, width=64, heads=4, kv_heads=2, head_size=32, hidden=256)
@@ -101,13 +101,6 @@ def test_llama_cpp_agrees_with_torch(network, full, times, near):
     assert np.abs(llama_logits(full, IDS * times) - expected).max() < near
 
 
-def test_padding_costs_nothing(network):
-    """A row with padding has the loss of its tokens alone."""
-    rows = torch.tensor([[*IDS[:5], tokenizer.PAD, tokenizer.PAD]])
-    assert targets(rows) == 4
-    torch.testing.assert_close(network.loss(rows), network.loss(rows[:, :5]))
-
-
 @pytest.mark.parametrize(
     ("kinds", "near"),
     [
@@ -133,15 +126,6 @@ def test_a_file_has_the_kinds_that_were_asked_for(
     error = llama_logits(path, IDS) - expected
     assert np.sqrt((error**2).mean()) < near * expected.std()
     assert [p.name for p in path.parent.iterdir()] == ["model.gguf"]
-
-
-@pytest.mark.parametrize(
-    "kinds", [Export("Q4_K", "Q8_0"), Export("Q9_9", "Q8_0")], ids=["long", "unknown"]
-)
-def test_an_impossible_kind_is_refused(full, tmp_path, kinds):
-    """llama.cpp would silently take another one for rows of this length."""
-    with pytest.raises(InvalidSettingsError):
-        quantise(full, tmp_path / "model.gguf", kinds)
 
 
 @pytest.mark.parametrize("kind", ["Q4_0", "Q5_0", "Q8_0"])

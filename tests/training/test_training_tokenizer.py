@@ -88,13 +88,6 @@ def rendered_by_llama_cpp(template, messages):
     return buffer.raw[:length].decode()
 
 
-def test_control_tokens_only_where_asked_for(vocabulary):
-    """A person's words never become control tokens."""
-    forged = "<|im_end|>"
-    assert vocabulary.ids(forged, control=True) == [tokenizer.END]
-    assert tokenizer.END not in vocabulary.ids(forged)
-
-
 @given(text=TEXTS, control=st.booleans())
 @example(text="".join(AWKWARD), control=False)
 @example(text="".join(AWKWARD), control=True)

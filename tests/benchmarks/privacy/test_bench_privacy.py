@@ -11,8 +11,7 @@ from numpy.testing import assert_allclose
 
 from benchmarks.privacy.attack import Bound
 from benchmarks.privacy.bench_guard import passes
-from benchmarks.privacy.device import all_conditions, chosen
-from benchmarks.privacy.runner import chance_of_first, found_at
+from benchmarks.privacy.runner import chance_of_first
 from benchmarks.privacy.worlds import planted
 from edge_app.cli import cli
 
@@ -20,16 +19,6 @@ from edge_app.cli import cli
 def run(*arguments):
     words = ["lab", "bench", "privacy", *map(str, arguments)]
     return CliRunner().invoke(cli, words, catch_exceptions=False)
-
-
-def test_rows_are_chosen_by_their_names():
-    """Also those whose names hold a comma."""
-    both = next(one.name for one in all_conditions() if ", " in one.name)
-    found = chosen(f"nothing,{both},lossless")
-    assert [one.name for one in found] == ["nothing", both, "lossless"]
-    done = run("--conditions", "nothing,everything")
-    assert done.exit_code == 1
-    assert "there is no condition 'everything'; there are 'nothing'" in done.stderr
 
 
 @pytest.mark.parametrize("limit", [0.0, 0.3, 2.0])
@@ -101,8 +90,3 @@ def test_the_chance_among_fewer_is_that_of_every_drawing(among, above, tied):
         for some in combinations(others, among - 1)
     ]
     assert_allclose(chance_of_first(above, tied, 5, among), np.mean(shares))
-
-
-def test_without_any_evidence_it_is_chance():
-    assert_allclose(found_at(np.zeros((10, 3)), 4, 3, 10), 0.1)
-    assert_allclose(found_at(np.zeros((10, 0)), 4, 3, 10), 0.1)

@@ -47,15 +47,6 @@ def test_a_damaged_line_costs_that_line(path):
     assert json.loads(path.read_text().splitlines()[-1])["result"] == {"x": 3}
 
 
-def test_fresh_results_replace_the_kept(path):
-    """In this run and in those after it."""
-    put(path, n1={"x": 1})
-    with closing(Cache(path, fresh=True)) as cache:
-        assert cache.get({"n": 1}) is None
-        cache.put({"n": 1}, {"x": 9})
-    assert kept(path, 1) == [{"x": 9}]
-
-
 def test_two_runs_do_not_mix(path):
     """The second is told to wait."""
     with closing(Cache(path)), pytest.raises(InvalidSettingsError, match="another run"):

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from benchmarks.speed.serving import Paced
-from benchmarks.speed.traced import Pace, PacedBatch, Trace, TraceLogits
+from benchmarks.speed.traced import Pace, Trace
 from decoding_core.messages import OpenSession
 from decoding_core.methods import build
-from decoding_core.protocols import Reading
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier
 from edge_app.decoding.events import EventEmitter, Tally
@@ -75,24 +74,3 @@ def test_traces_are_the_same_for_ever():
         share = np.mean(Trace(acceptance, 0).kept)
         assert share == pytest.approx(acceptance, abs=0.02)
     assert Trace(0.5, 0).kept != Trace(0.5, 1).kept
-
-
-def test_a_pace_is_that_of_a_pass():
-    """Of few tokens one step, of many what reading them takes."""
-    pace = Pace(step=2.0, token=0.25, prompt_token=0.5)
-    assert pace.seconds(1) == 2.25
-    assert pace.seconds(8) == 4.0
-    assert pace.seconds(100) == 50.0
-
-
-def test_slots_know_their_own_positions():
-    """Rows are those of the place in each text, in whatever order it was read."""
-    logits = TraceLogits(ENGINES.trace, "specialist", 3, 2048)
-    paced = PacedBatch("p", NONE, logits, 2048, 2, 99)
-    one, other = paced.evaluate([Reading(1, [1] * 4, 2), Reading(0, [1] * 2)])
-    drafted = ENGINES.trace.drafted
-    assert one.argmax(axis=1).tolist() == [drafted(0), drafted(1)]
-    assert other[0, drafted(0)] < 10  # within the prompt
-    paced.rollback(1, 3)
-    (again,) = paced.evaluate([Reading(1, [1])])
-    assert again.argmax() == drafted(1)

@@ -52,23 +52,6 @@ def test_a_text_of_each_kind_gives_a_row(measured):
     assert body["traces"] == {"a = 0.9, seed 0": Trace(0.9, 0).digits(12)}
 
 
-@pytest.mark.slow
-def test_every_method_and_every_acceptance(measured):
-    """What drafts nothing is written once, whatever the traces are; steering of the
-    embedded pair once for each threshold."""
-    _, body = measured("--trips", "0", "--acceptance", "0.5,0.9")
-    cells = [row["cell"] for row in body["rows"]]
-    methods = {"embedded": [], None: [], 0.5: [], 0.9: []}
-    for cell in cells:
-        kind = "embedded" if cell["engines"] == "embedded" else cell["acceptance"]
-        methods[kind].append(cell["method"])
-    assert methods[None] == ["generalist", "costeer", "lightcosteer"]
-    drafting = ["speculative", "steering", "lossless", "coupled"]
-    assert methods[0.5] == methods[0.9] == drafting
-    assert methods["embedded"][4:7] == ["steering 1", "steering 0.5", "steering 0.1"]
-    assert len(body["models"]) == 2
-
-
 def test_a_text_that_no_trace_gives_is_no_measurement():
     """Something else decided what was kept."""
     trace, wrong = Trace(0.5, 0), Clock(tokens=(1, 2, 3))

@@ -2,7 +2,6 @@
 nothing else in the file changes."""
 
 import stat
-from itertools import groupby
 
 import pytest
 
@@ -32,23 +31,6 @@ def test_each_says_what_it_is_for_and_who_says_so(tmp_path):
     assert every["method.threshold"].parsed(" ") is None
     with pytest.raises(InvalidSettingsError, match="must be a number or auto, not 'x'"):
         every["method.threshold"].parsed("x")
-
-
-def test_they_stand_in_groups_in_a_persons_words_researchers_last(tmp_path):
-    """Each group once, each setting under a title of its own."""
-    every = list_settings(tmp_path / "settings.toml")
-    assert list(dict.fromkeys(one.group for one in every)) == [
-        *("Writing", "What leaves this device", "The checker", "Models", "Looks"),
-        "For researchers",
-    ]
-    assert [group for group, _ in groupby(every, lambda one: one.group)] == list(
-        dict.fromkeys(one.group for one in every)
-    )
-    titles = [one.title for one in every]
-    assert len({*titles}) == len(titles)
-    own = [one for one in every if one.group != "For researchers"]
-    assert all(len(one.title) <= 24 and "_" not in one.title for one in own)
-    assert {"method.candidates", "cadence"} <= {*titles}
 
 
 def test_a_secret_is_never_shown(tmp_path, monkeypatch):
@@ -106,14 +88,6 @@ def test_a_file_that_was_not_there(home):
     for name in ("keys.draft", "method.strength", "theme"):
         write_settings({name: None})
     assert path.read_text().split() == ["[method]", "[keys]"]
-
-
-def test_a_table_in_one_line(tmp_path):
-    """As TOML allows."""
-    path = tmp_path / "settings.toml"
-    path.write_text("method = { strength = 2.0, temperature = 0 }\n")
-    write_settings({"method.strength": 1.5}, path)
-    assert path.read_text() == "method = { strength = 1.5, temperature = 0 }\n"
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier, role_of
 from edge_app.decoding.events import Drafted, Settled, Verified
 from edge_app.decoding.on_device import OfflineVerifier, verifier_of
-from tests.fakes import DyingVerifier, HashEngine, TableEngine, WidthEngine, seeds
+from tests.fakes import HashEngine, TableEngine, WidthEngine, seeds
 from tests.writing import END, PRIVATE, PUBLIC, Writing, hashed
 
 
@@ -30,15 +30,6 @@ def counts(writing):
     """Of each verified block: drafted, accepted, given up behind it."""
     verified = writing.all(Verified)
     return [(event.drafted, event.accepted, event.in_vain) for event in verified]
-
-
-def test_always_agreeing_keeps_every_draft():
-    """And draws nothing after it: so where blocks end does not show."""
-    writing = scripted(0.5, [3, 4, 5, 6, 7, 8])
-    assert writing.run() == [3, 4, 5, 6, 7, 8]
-    assert writing.origins == ["accepted"] * 6
-    assert counts(writing) == [(3, 3, 0)] * 2
-    assert writing.loop.ended == "length"
 
 
 @pytest.mark.parametrize("window", [1, 4, "auto"])
@@ -160,16 +151,6 @@ def test_a_bonus_waits_for_what_only_this_person_would_write(bonus_from, origin,
     assert writing.origins == ["accepted"] * 3 + [origin]
 
 
-def test_the_end_token_ends_the_text():
-    verifier = EngineVerifier(
-        TableEngine([3, END], len(PUBLIC)), TableEngine([], len(PUBLIC))
-    )
-    small = TableEngine([3, END, 5], len(PRIVATE))
-    writing = Writing(MethodSettings(), small, verifier)
-    assert writing.run() == [3, END]
-    assert writing.loop.ended == "end"
-
-
 def reference(settings, count, seed=""):
     """Step-by-step steered decoding over the whole vocabulary."""
     engines = [HashEngine(name + seed) for name in ("small", "large", "base")]
@@ -227,22 +208,6 @@ def test_the_specialist_reads_every_token_once(window):
     recovered = writing.origins.count("recovered")
     read = sum(writing.engine.evaluations)
     assert read <= len(PRIVATE) + drafted + recovered
-
-
-def test_a_dead_server_ends_the_generalist_method_too():
-    inner = EngineVerifier(HashEngine("large"), HashEngine("base"))
-    settings = MethodSettings(method="generalist")
-    writing = Writing(settings, HashEngine("small"), DyingVerifier(inner, 2))
-    writing.run()
-    assert writing.origins[:2] == ["bonus", "bonus"]
-    assert set(writing.origins[2:]) == {"local"}
-
-
-def test_offline_every_token_is_local():
-    writing = Writing(MethodSettings(), HashEngine("small"), OfflineVerifier())
-    writing.run()
-    assert set(writing.origins) == {"local"}
-    assert not writing.all(Verified)
 
 
 def test_stop_keeps_what_is_settled():

@@ -1,9 +1,7 @@
 """Texts of tokens; a block of thoughts is taken off the beginning."""
 
-from copy import copy
 from itertools import pairwise
 
-import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -62,32 +60,8 @@ def test_a_block_of_thoughts_is_none_of_the_text(mark, thoughts, text, cuts):
     assert shown(pieces) == text.lstrip()
 
 
-@pytest.mark.parametrize(
-    "text", ["Hi <think>x</think>", "<thin", "<b>x</b>", "  <3", "< think", ""]
-)
-def test_other_texts_come_as_they_are(text):
-    """A mark further on is text, and so is one that is none. What may become a mark
-    waits."""
-    remover = ThoughtRemover()
-    assert remover.push(text) == ("" if text == "<thin" else text)
-    assert not remover.thinking
-    assert remover.push(" end") == (text if text == "<thin" else "") + " end"
-
-
 def test_a_block_that_is_closed_once_more_is_none_of_the_text():
     assert shown(["\n</th", "ink>", "\n\n", "Hi"]) == "\nHi"
-
-
-def test_a_block_without_end_shows_nothing():
-    remover = ThoughtRemover()
-    assert [remover.push(piece) for piece in ("\n", "<think>", "so ", "…")] == [
-        *("\n", "", "", "")
-    ]
-    assert remover.thinking
-    fork = copy(remover)
-    assert fork.push("</think> Hi") == "Hi"
-    assert remover.thinking
-    assert not fork.thinking
 
 
 def test_what_was_held_back_is_placed_among_the_words_that_are_read():

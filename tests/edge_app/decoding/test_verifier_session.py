@@ -333,16 +333,6 @@ def test_an_error_is_raised_before_any_verdict_and_without_going_offline(
         Waiting(Failing(errors), **options)
 
 
-def test_patience_is_of_one_block():
-    """Five refused connections over one block, and as many over the next."""
-    pauses = (0.1, 0.2, 0.4, 0.8, 1.5)
-    writing = Waiting(
-        Failing(dict.fromkeys([*range(2, 7), *range(8, 13)], GONE)), pauses
-    )
-    assert not writing.notices
-    assert writing.waits.waits == [*pauses, *pauses]
-
-
 class Answering:
     """A connection that gives prepared frames."""
 
@@ -387,13 +377,6 @@ def verified(*answers):
 def verdict(epoch, round_):
     row = Candidates(np.array([5], np.int32), *np.zeros((2, 1), np.float32))
     return Verdict(epoch, round_, 1, (row,))
-
-
-def test_late_answers_to_other_rounds_are_dropped():
-    """A verdict of the round before, and the resync to a repeated block."""
-    late = verdict(2, 6), Signal(Kind.RESYNC, 1, 5, 9), verdict(1, 5)
-    found = verified(*late, verdict(2, 7))
-    assert (found.epoch, found.round) == (2, 7)
 
 
 @pytest.mark.parametrize(

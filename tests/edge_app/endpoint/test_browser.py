@@ -1,7 +1,6 @@
 """The app in a browser: who is let in, what the page may load, and what it shows."""
 
 import asyncio
-import os
 import shlex
 import sys
 import threading
@@ -15,9 +14,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from edge_app.endpoint.browser import BrowserServer
-from edge_app.tui.journal import JournalFolder
-from tests.browsers import browser
-from tests.waiting import PATIENCE, let_pass, wait_until
+from tests.waiting import PATIENCE, wait_until
 
 TUI = Path(__file__).parents[1] / "tui"
 APP = """
@@ -129,30 +126,3 @@ def test_a_page_that_says_nonsense_changes_nothing(served):
             shown = b""
             while b"drafts it" not in shown:
                 shown += other.recv(timeout=PATIENCE)
-
-
-@pytest.mark.slow
-def test_a_browser_shows_the_app(served, tmp_path):
-    """It loads nothing from elsewhere, breaks no policy, and what is typed into it is
-    in the journal."""
-    origin = origin_of(served)
-    with browser(tmp_path / "profile") as page:
-        page.call("Page.navigate", url=served)
-        page.shows("document.body.classList.contains('-first-byte')")
-        page.shows("document.activeElement.tagName === 'TEXTAREA'")
-        drafts = JournalFolder(tmp_path / "drafts")
-
-        def kept():
-            page.call("Input.insertText", text=" And bring jam.")
-            let_pass(0.5)
-            found, _ = drafts.kept()
-            return any("And bring jam." in one.draft.request.text for one in found)
-
-        wait_until(kept, "what was typed is not in the journal")
-        page.picture(os.environ.get("SPECSTEER_SHOT", tmp_path / "page.png"))
-        assert (tmp_path / "profile").is_dir()
-        own = [url for url in page.requested() if not url.startswith("data:")]
-        assert own
-        assert all(url.startswith(origin) for url in own)
-        # A browser without a graphics card says so; of the policy it says nothing.
-        assert [said for said in page.complaints() if "WebGL" not in said] == []

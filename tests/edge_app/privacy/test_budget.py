@@ -157,26 +157,6 @@ def test_each_draw_that_left_counts_once(
     assert not account.unread
 
 
-@pytest.mark.parametrize(
-    "method", ["steering", "rejection", "lossless", "coupled", "speculative", "costeer"]
-)
-def test_a_limit_that_is_never_reached_changes_no_text(method):
-    """Nor a byte of what leaves; and both reckonings agree: the base is asked before
-    each draw, or after the block has left."""
-    settings = replace(STEERING, method=method, window=1)
-    quiet = Run(settings, max_tokens=30)
-    judges = method in ("lossless", "coupled", "speculative")
-    totals = []
-    for limits in (None, PrivacyLimits(text=1e6)):
-        account = account_of(settings, limits, judges=judges)
-        run = Run(settings, max_tokens=30, account=account)
-        assert run.text == quiet.text
-        assert run.server.left == quiet.server.left
-        assert account.tokens
-        totals.append(account.total)
-    assert totals[0] == pytest.approx(totals[1], abs=1e-3)
-
-
 def written(settings, limits, seed="", base_on_edge=False, tokens=24):
     """A text over models in this process: writing, account, what was told."""
     events, terms = [], settings.terms()
@@ -326,16 +306,6 @@ def test_a_day_is_shared_by_its_texts():
     Run(STEERING, max_tokens=40, account=account)
     assert account.total <= 1.0 + 1e-6
     assert sum(noted) == pytest.approx(account.total)
-
-
-def test_where_the_history_changes_nothing_next_to_nothing_is_told():
-    settings = replace(STEERING, top_p=0.95)
-    twins = [HashEngine("base", memory=2) for _ in range(3)]  # both prompts end alike
-    account = Account(settings.draw(), twins[0], lambda event: None)
-    verifier = CountingVerifier(EngineVerifier(HashEngine("large"), twins[1]), account)
-    Writing(settings, twins[2], verifier, 40, (), account=account).run()
-    assert account.tokens > 40
-    assert account.largest < 0.01
 
 
 @pytest.mark.parametrize("outcomes", [rejection_outcomes, coupling_outcomes])

@@ -74,15 +74,6 @@ def test_greetings_sign_offs_and_words_of_the_request_are_no_news():
     assert quoted(opening(), *blocks(text), letters=[letter]) == [Quoted((), ())]
 
 
-def test_a_sign_off_above_a_postscript_is_no_phrase():
-    letter = "Dear Ona,\n\nThe mast has come.\n\nYours in a great hurry,\nTess"
-    below = f"{letter}\n\nP.S. It rained here all the week and the rope is wet."
-    text = "Hullo Ona,\n\nNo news.\n\nYours in a great hurry,\nTess"
-
-    told = quoted(opening(), *blocks(text), letters=[letter, below])
-    assert all(one.stock == () for one in told)
-
-
 def test_names_and_numbers_are_facts():
     """Once each, though they left twice; what is in the request is none."""
     text = "Ona, ring Marguerite Quillfeather. Marguerite Quillfeather it is."

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from decoding_core.errors import InvalidSettingsError
 from edge_app.evaluation.cases import History
 from edge_app.retrieval.context import (
     PASSAGES,
@@ -76,11 +75,6 @@ def test_choices_are_found_by_their_files(name):
     assert USUAL in available()
 
 
-def test_an_unknown_choice_is_refused_with_the_list():
-    with pytest.raises(InvalidSettingsError, match="choose one of: bm25, noise, none"):
-        check("nonsense")
-
-
 @pytest.mark.parametrize("name", [name for name in available() if name != "none"])
 def test_every_choice_gives_so_many_texts_and_none_excluded(name, texts):
     excluded = frozenset(ids(found(name, texts)))
@@ -90,47 +84,6 @@ def test_every_choice_gives_so_many_texts_and_none_excluded(name, texts):
     assert ids(found(name, texts)) == ids(found(name, texts))
     assert len(found(name, texts, limit=2).passages) == 2
     assert not found(name, History.of([])).passages
-
-
-def test_bm25_is_the_usual_search(texts):
-    assert ids(found("bm25", texts)) == [
-        passage.record_id for passage in find_passages(texts, REQUEST)
-    ]
-    assert set(ids(found("bm25", texts))[:2]) == {about("ferry"), about("lamp")}
-
-
-def test_recency_is_the_newest_of_the_kind(texts):
-    assert ids(found("recency", texts)) == [16, 14, 12, 10, 8]
-    assert ids(found("recency", texts, limit=9))[-1] == 15
-
-
-def test_random_depends_on_seed_and_request(texts):
-    """Of the kind that was asked for, before all others; every text has its turn."""
-    drawn = [ids(found("random", texts, seed=seed)) for seed in range(60)]
-    emails = {number + 1 for number in range(16) if number % 2}
-    assert {one for draw in drawn for one in draw} == emails
-    assert len(set(map(tuple, drawn))) > 50
-    assert set(ids(found("random", texts, limit=10))) > emails
-    other = find("random", texts, RetrievalQuery(Request("Else", "email")), context())
-    assert ids(other) != drawn[0]
-
-
-def test_noise_is_what_fits_least(texts):
-    """Never what bm25 finds first while there is anything else; other kinds first."""
-    for seed in range(20):
-        drawn = found("noise", texts, seed=seed)
-        assert not {about("ferry"), about("lamp")} & set(ids(drawn))
-        assert {passage.kind for passage in drawn.passages} == {"review"}
-    everything = ids(found("noise", texts, limit=16))
-    assert set(everything[-2:]) == {about("ferry"), about("lamp")}
-    assert len(everything) == 16
-    assert ids(found("noise", texts, seed=1)) != ids(found("noise", texts, seed=2))
-
-
-def test_none_gives_nothing(texts):
-    nothing = found("none", texts)
-    assert not nothing.passages
-    assert nothing.beside("Mine.") == "Mine."
 
 
 def test_a_profile_stands_beside_the_notes_and_the_matches(texts):

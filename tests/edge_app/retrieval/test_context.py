@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoding_core.errors import ContextFullError
-from edge_app.retrieval.context import PromptBuilder, title
+from edge_app.retrieval.context import PromptBuilder
 from models.chat import shortened
 from models.prompts import Request
 from personal_store import Passage
@@ -45,18 +45,6 @@ def test_the_public_prompt_holds_the_request_alone():
     assert prompts.private_ids[-len(prompts.public_ids) + 1 :] == prompts.public_ids[1:]
 
 
-def test_the_best_passage_stands_next_to_the_request():
-    ids = build([passage(1, "best words"), passage(2, "other words")]).private_ids
-    assert ids.index("other") < ids.index("best")
-
-
-def test_passages_that_leave_no_room_for_the_text_are_left_out():
-    passages = [passage(n, f"w{n} " * 60) for n in range(1, 6)]
-    prompts = build(passages, room=300)
-    assert [source.record_id for source in prompts.sources] == [1, 2]
-    assert len(prompts.private_ids) + 100 <= 300
-
-
 def test_a_request_that_is_too_long_is_refused():
     with pytest.raises(ContextFullError, match="max-tokens"):
         build([], room=130, background="word " * 200)
@@ -87,8 +75,3 @@ def test_shortening_keeps_the_sign_off():
     assert short.startswith("Hullo Ana,\n")
     assert short.endswith("Tess")
     assert len(words(short)) <= 40
-
-
-def test_titles_name_kind_person_day_and_subject():
-    assert title(passage(9)) == "email to Ana, 2024-08-09: letter 9"
-    assert title(passage(9, kind="review")) == "review of Ana, 2024-08-09: letter 9"

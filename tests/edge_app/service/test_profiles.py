@@ -1,6 +1,5 @@
 """When a profile is written, kept, renewed and forgotten."""
 
-import stat
 import threading
 from datetime import UTC, datetime
 
@@ -44,20 +43,6 @@ class Writer:
 @pytest.fixture
 def path(tmp_path):
     return profiles.profile_path(tmp_path / "store.db")
-
-
-def test_it_is_written_once_and_kept(path):
-    """From the newest texts, told beforehand; the next service reads the file."""
-    writer, told = Writer(), []
-    first = profiles.Profiler(writer, "model", path, told.append)
-    assert [first(history(20), ()) for _ in range(3)] == ["Profile 1."] * 3
-    assert profiles.Profiler(writer, "model", path)(history(20), ()) == "Profile 1."
-    assert len(told) == len(writer.asked) == 1
-    assert writer.asked[0] == list(range(20, 20 - profiles.TEXTS, -1))
-    kept = profiles.read_profile(path)
-    assert (kept.text, kept.texts, kept.specialist) == ("Profile 1.", 20, "model")
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert path.name == "store-profile.json"
 
 
 @pytest.mark.parametrize(("count", "times"), [(20, 1), (23, 1), (24, 2), (60, 2)])

@@ -120,27 +120,6 @@ def test_no_profile_is_written_ahead(config, service, read):
     assert read
 
 
-def test_another_version_reads_on_inside_the_open_session(
-    config, service, connections, read
-):
-    """Fewer than 32 tokens before its first draft; and it is the text that it would be
-    in a session of its own."""
-    first, before, _ = write(service, read, 1)
-    assert before > 100
-    second, before, _ = write(service, read, 2)
-    assert before < 32
-    service.close()
-    (connection,) = connections
-    assert connection.asked == [
-        ("hello", "GET", "/healthz"),
-        ("open", "POST", "/v1/sessions"),
-        ("open", "PUT", "/v1/sessions/session-1"),
-    ]
-    alone = WritingService(config)
-    assert write(alone, read, 2)[0] == second != first
-    alone.close()
-
-
 def test_a_session_that_was_forgotten_between_two_texts_is_opened_anew(
     service, connections, read
 ):

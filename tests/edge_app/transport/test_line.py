@@ -39,7 +39,6 @@ from edge_app.transport.client import (
     CloudVerifier,
     Connection,
     error_of,
-    error_of_signal,
     watched_transport,
 )
 from tests.fakes import verdict_on
@@ -554,14 +553,6 @@ def test_a_message_is_no_longer_than_the_terms_allow():
     assert most < 5_000_000
 
 
-@pytest.mark.parametrize("milliseconds", [0, 50, (1 << 32) - 1])
-def test_busy_is_believed_for_ten_seconds_at_most(milliseconds):
-    """2^32-1 ms are fifty days."""
-    error = error_of_signal(Signal(Kind.BUSY, 0, 0, milliseconds))
-    assert isinstance(error, CloudBusyError)
-    assert error.retry_after == min(milliseconds / 1000, 10)
-
-
 @pytest.mark.parametrize(
     ("header", "seconds"),
     [("5", 5), ("1e9", 10), ("inf", 10), ("nan", 1), ("-3", 1), ("soon", 1), (None, 1)],
@@ -593,16 +584,3 @@ def test_the_place_where_bytes_are_counted_is_still_there():
     """httpx has no public one; should this fail, the ledger would be wrong."""
     transport = watched_transport(Line(), "http://127.0.0.1")
     assert isinstance(transport._pool._network_backend, BoundedBackend)
-
-
-def test_what_was_sent_is_told_even_when_nobody_answers():
-    """A peer may read a request and hang up; the ledger must not understate."""
-    events = []
-    with Spiteful(lambda _, peer: request_of(peer)) as server:
-        connection = Connection(server.url, "token", events.append)
-        with pytest.raises(CloudUnreachableError):
-            ask(connection)
-        connection.close()
-    (event,) = events
-    assert (event.what, event.payload) == ("open", b'{"prompt_ids": [1]}')
-    assert event.size > 100

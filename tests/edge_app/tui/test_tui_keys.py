@@ -13,7 +13,7 @@ from textual.events import Key, Paste
 from textual.widgets import Input, OptionList
 from tui_helpers import gated_service, make_app, play, said, until
 
-from edge_app.config.settings import Settings, read_settings
+from edge_app.config.settings import read_settings
 from edge_app.tui.keys import (
     ACTIONS,
     APP_ACTIONS,
@@ -69,24 +69,6 @@ def test_alt_types_nothing(character):
         behind = keys_of(f"\x1b{character}{typed}")
         assert behind[0].key == key.key
         assert "".join(one.character for one in behind[1:]) == typed
-
-
-@pytest.mark.parametrize(
-    ("sent", "key", "typed"),
-    [
-        ("\x1b[49;3u", "alt+1", None),
-        ("\x1b[49;3;49u", "alt+1", None),
-        ("\x1b[97;3;229u", "å", "å"),  # what a Mac composes is a text
-        ("\x1b[49;;49u", "1", "1"),
-        ("\x1b\r", "alt+enter", None),
-        ("\x1b\x7f", "alt+backspace", None),
-        ("\x1b[1;3D", "alt+left", None),
-        ("\x1bOP", "f1", None),
-    ],
-)
-def test_keys_of_the_newer_protocol_and_longer_ones(sent, key, typed):
-    """What begins with ESC and is more than Alt with a character stays what it is."""
-    assert [(one.key, one.character) for one in keys_of(sent)] == [(key, typed)]
 
 
 def test_every_alt_key_of_the_app_comes_from_a_terminal():
@@ -257,14 +239,6 @@ def test_settings_are_changed_checked_and_kept(tmp_path):
     settings = read_settings(path)
     assert (settings.method.strength, settings.ascii) == (1.5, True)
     assert (settings.reranker, settings.theme) == ("", "nord")
-
-
-def test_a_theme_that_is_not_there_gives_way(tmp_path):
-    app = make_app(
-        gated_service(), tmp_path, preferences=Preferences(Settings(theme="gone"))
-    )
-
-    assert app.theme == "specsteer"
 
 
 def test_signs_are_as_wide_in_ascii():

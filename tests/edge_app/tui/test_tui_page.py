@@ -44,7 +44,6 @@ from edge_app.tui.screens.compare import differences, hunks, sentences, taken
 from edge_app.tui.screens.drawer import HeldBackQuestion
 from edge_app.tui.screens.editor import DraftEditor
 from edge_app.tui.screens.page import next_step
-from edge_app.tui.screens.sent import hex_dump
 from edge_app.tui.screens.why import (
     WhyDrawer,
     followed,
@@ -191,14 +190,6 @@ def test_colours_are_the_same_with_256(theme):
         assert abs(away[0]) <= 10, name
 
 
-def test_a_terminal_that_says_it_is_light_is_believed():
-    light, dark = themes.LIGHT.name, themes.DARK.name
-    assert themes.fitting({"COLORFGBG": "0;15"}) == light
-    assert themes.fitting({"COLORFGBG": "0;default;15"}) == light
-    for said_so in ({}, {"COLORFGBG": "15;0"}, {"COLORFGBG": "x"}):
-        assert themes.fitting(said_so) == dark
-
-
 PIECES = [" a", " letter", "ing", ".\n\n", " 漢字", " ", "unbreakably" * 4, "\t", ""]
 
 
@@ -300,10 +291,6 @@ def test_paths_are_completed(tmp_path):
     assert complete(f"{tmp_path}/a") is None, "no terminal shows such a name"
 
 
-def test_bytes_are_shown_as_numbers_and_letters():
-    assert hex_dump(b"Hi\x00").split() == ["00000", "48", "69", "00", "Hi."]
-
-
 TEXTS = st.text(alphabet=st.sampled_from("ab .!?\n”)"), max_size=30)
 
 
@@ -342,18 +329,6 @@ def test_a_hunk_is_taken_with_the_space_it_needs(here, there, first):
     hunk = next(one for one in hunks(here, there) if not one.same)
     made = joined(spliced(ours, *taken(hunk, ours, theirs)))
     assert "".join(text for text, _ in made) == first
-
-
-def test_sentences_that_are_alike_stand_side_by_side():
-    here = "Hi. I can come on Monday. Bring tea."
-    there = "Dear Ana. What a day. I can come on Friday. Bring the tea. Bye."
-    sides = [(here[slice(*h.here)], there[slice(*h.there)]) for h in hunks(here, there)]
-    assert [(left.strip(), right.strip()) for left, right in sides] == [
-        ("Hi.", "Dear Ana. What a day."),
-        ("I can come on Monday.", "I can come on Friday."),
-        ("Bring tea.", "Bring the tea."),
-        ("", "Bye."),
-    ]
 
 
 MAIL = (

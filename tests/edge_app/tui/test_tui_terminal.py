@@ -244,30 +244,6 @@ def test_a_draft_that_was_cut_off_is_gone_on_with(tmp_path):
     assert second.request.settings == first.request.settings
 
 
-def test_there_is_no_patience_with_a_load():
-    """The service is called at once, however long others would be waited for."""
-    gate, called = threading.Event(), threading.Event()
-
-    class Held(GatedService):
-        def prepare(self):
-            gate.wait()
-            return self.server
-
-        def close(self):
-            called.set()
-
-    writing = Writing(Held([]), MethodSettings())
-    writing.prepare()
-    background, close = writing.background, writing.service.close
-    closing = threading.Thread(target=background.close, args=(close, 10_000.0))
-    closing.start()
-    try:
-        assert called.wait(PATIENCE)
-    finally:
-        gate.set()
-        closing.join()
-
-
 ESC, ENTER, SHIFT_LEFT, F3 = b"\x1b", b"\r", b"\x1b[1;2D", b"\x1bOR"
 
 

@@ -66,7 +66,7 @@ from edge_app.tui.screens.cards import (
 from edge_app.tui.screens.page import next_step, starting
 from edge_app.tui.screens.sent import said_by, stand_ins_of
 from edge_app.tui.screens.tables import rows
-from edge_app.tui.text import Run, count_words, cut, joined
+from edge_app.tui.text import cut, joined
 from edge_app.tui.variant import STRUCK_SECONDS, Traffic, Variant
 from edge_app.tui.writing import Writing
 from models.prompts import Request
@@ -370,23 +370,6 @@ def test_your_letters_are_the_persons_own(samples):
     assert not any("your letters" in text for text in said.values()) or not samples
 
 
-def test_each_figure_stands_once():
-    """The words of the text, by who wrote them, add up; shares, token counts, times
-    and bytes are in the drawers."""
-    with drafted_at(gated_service()) as writing:
-        variant = writing.variant
-        writing.edit(variant, 0, 0, [("Well, ", "typed")])
-        said = cards(writing)
-    first, *rows = said["numbers_card"].splitlines()
-    counts = [int(row.split()[0]) for row in rows]
-    assert first == f"{sum(counts)} words"
-    assert counts[-1] == 1
-    assert not any(
-        mark in text for text in said.values() for mark in ("%", " ms", "kB")
-    )
-    assert f"{sum(counts)} words, {counts[1]} redrawn" in said["strip_line"]
-
-
 def test_a_source_has_a_subject_a_date_and_a_reason():
     pier, _visit, jam = SOURCES
     request = replace(REQUEST, text="Thank Ana for the photograph and the jams.")
@@ -462,28 +445,6 @@ def test_words_that_were_held_back_did_not_leave():
     writing.begin_anew()
     assert sent_card(writing, 60).plain == "nothing was sent yet"
     assert strip_line(writing).plain.startswith("nothing was sent yet")
-
-
-def test_a_word_looks_whole_and_no_space_is_underlined(tmp_path):
-    """A refused piece is a word by itself; what is held back is bold, so it shows
-    without colours too."""
-    app = make_app(gated_service(), tmp_path)
-    runs: list[Run] = [
-        *(("heaven", "replaced"), ("ly", "kept"), (".", "kept"), (" wo", "kept")),
-        *(("rked", "refused"), (" di", "waiting"), ("dn't", "kept"), (" x y", "held")),
-    ]
-
-    async def steps(pilot):
-        editor = app.page.editor
-        editor._rewrite(runs)
-        line = editor.get_line(0)
-        looks = {line.plain[one.start : one.end]: one.style for one in line.spans}
-        assert list(looks) == ["heavenly", "rked", "didn't", "x", "y"]
-        assert looks["heavenly"].underline
-        assert looks["rked"].strike
-        assert looks["x"].bold
-
-    play(app, steps)
 
 
 def test_each_message_says_its_bytes_in_words():
@@ -562,28 +523,3 @@ def test_words_are_shown_as_they_come():
     variant.apply(Verified(3, 0, (" wor", "ked", " well"), 0.1), 0.0)
     variant.apply(Verified(1, 0, ("\n",), 0.1), 0.0)
     assert variant.shown(0.0) == [("One", "kept"), (" worked", "refused")]
-
-
-def test_after_a_stop_nothing_is_added():
-    variant = played(letter_recording()[:13])
-    text = variant.text
-
-    variant.stop(1.0)
-    variant.apply(Drafted(1, " more"), 1.0)
-    variant.apply(Settled((Token(1, " more", "accepted"),)), 1.0)
-    variant.apply(Finished("stopped", Statistics()), 1.1)
-
-    assert variant.text == "".join(words for words, _ in variant.shown(1.0)) == text
-
-
-def test_numbers_are_those_of_the_recording():
-    with drafted_at(gated_service()) as writing:
-        found = {name: value for name, value, _ in rows(writing)}
-    assert (found["drafted"], found["kept"], found["redrawn"]) == ("56", "91.1%", "2")
-    assert (found["round trip"], found["speed"]) == ("38 ms", "23.0 tokens/s")
-
-
-def test_words_count_as_they_look():
-    runs = [("It's a", "kept"), ("bc de", "typed"), (" f", "replaced")]
-
-    assert count_words(runs) == {"kept": 1, "replaced": 1, "typed": 2, "pasted": 0}

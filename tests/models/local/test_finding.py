@@ -17,7 +17,7 @@ from decoding_core.errors import (
     VocabularyMismatchError,
 )
 from edge_app.cli import cli
-from models.files import cards, locate
+from models.files import locate
 from models.gguf_header import read_layout
 from models.local import describing, finding
 from models.local.describing import (
@@ -25,11 +25,9 @@ from models.local.describing import (
     describe,
     describe_pair,
     machine_memory,
-    pair_memory,
     token_names,
 )
 from models.local.finding import found_models, resolve
-from models.running.loading import load_model
 from tests.gguf_files import (
     ARRAY,
     F32,
@@ -146,22 +144,6 @@ def test_folders_that_the_environment_names(machine, monkeypatch):
     assert names() - EMBEDDED == {"llama.cpp:l.gguf", "hf:a/b/h.gguf", "ollama:m:1"}
 
 
-def test_files_that_are_linked_in_are_listed_and_make_one_pair(machine):
-    linked(machine / ".lmstudio/models/maker/repo/small.gguf", SMALL)
-    linked(machine / f".ollama/models/blobs/sha256-{HASH}", LARGE)
-    ollama(machine / ".ollama/models", "large", "1b")
-    linked(machine / ".cache/huggingface/hub/models--a--b/snapshots/1/l.gguf", LARGE)
-    assert names() - EMBEDDED == {
-        "lmstudio:maker/repo/small.gguf",
-        "ollama:large:1b",
-        "hf:a/b/l.gguf",
-    }
-    done = CliRunner().invoke(cli, ["models", "list", "--json"], catch_exceptions=False)
-    (pair,) = json.loads(done.stdout)["pairs"]
-    assert pair["small"] == "embedded-specialist"
-    assert pair["large"] == "embedded-generalist"
-
-
 def test_nothing_in_a_foreign_folder_stops_the_list(machine):
     """Broken, hostile or of another kind: it is passed by, and told when asked for."""
     studio = machine / ".lmstudio/models/maker/repo"
@@ -198,22 +180,6 @@ def test_nothing_in_a_foreign_folder_stops_the_list(machine):
         assert f"lmstudio:maker/repo/{name}.gguf: " in rest
     for name in ("dead", "pipe", "folder"):
         assert name not in done.stdout
-
-
-def test_a_header_says_what_the_engine_says():
-    for path in (SMALL, LARGE):
-        about, model = describe(path), load_model(path)
-        try:
-            assert about.vocabulary_id == model.vocabulary_id
-            assert about.vocabulary_size == model.vocabulary_size
-            assert about.context_length == model.context_length
-            card = next(one for one in cards() if one.path == path)
-            assert card.vocabulary == model.vocabulary_id
-        finally:
-            model.close()
-    assert about.quantisation == "Q4_0"
-    assert about.has_template
-    assert about.cache_bytes == 30 * 3 * (64 + 64) * 2
 
 
 def test_padding_does_not_part_a_family(tmp_path):
@@ -345,19 +311,6 @@ def test_a_name_that_is_none_is_told_what_comes_near(machine):
     with pytest.raises(ModelNotFoundError, match="models pull qwen3-8b"):
         resolve("qwen3-8b")
     assert resolve(str(SMALL)) == SMALL
-
-
-def test_memory_of_a_pair_is_weights_and_caches():
-    small, large = describe(SMALL), describe(LARGE)
-    length, texts = 2048, describing.TEXTS_OF_A_SERVER
-    caches = length * ((1 + texts) * small.cache_bytes + texts * large.cache_bytes)
-    assert pair_memory(small, large) == small.file_bytes + large.file_bytes + caches
-
-
-def test_a_server_makes_room_for_as_many_texts_as_are_counted():
-    from cloud_api.engine.models import ModelOptions
-
-    assert ModelOptions(LARGE, None).slots == describing.TEXTS_OF_A_SERVER
 
 
 def test_what_the_machine_has(tmp_path, monkeypatch):

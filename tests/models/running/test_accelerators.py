@@ -8,9 +8,7 @@ import sys
 
 import pytest
 
-from models.files import locate
 from models.running import machine as accelerators
-from models.running.loading import load_model
 from models.running.machine import Answer, describe_accelerators, layers_on_accelerator
 from models.running.settings import EngineSettings
 
@@ -41,11 +39,6 @@ def machine(tmp_path, monkeypatch):
             monkeypatch.setattr(accelerators, "build_finds_device", lambda: True)
 
     return Machine()
-
-
-def test_without_one_all_runs_on_the_cpu(machine):
-    assert layers_on_accelerator(EngineSettings()) == 0
-    assert "models run on the CPU" in describe_accelerators(EngineSettings())
 
 
 def test_a_build_without_cuda_is_told_how_to_get_it(machine):
@@ -80,17 +73,6 @@ def test_where_the_build_has_it_all_layers_run_there_but_what_is_set_wins(machin
         said = f"{words} run there, as gpu_layers says"
         assert describe_accelerators(settings).endswith(said)
     assert layers_on_accelerator(EngineSettings(exact=True)) == 0
-
-
-def test_the_engine_is_told(machine, monkeypatch):
-    """A build for the CPU takes the wish and runs all the same."""
-    machine.built_for_it()
-    monkeypatch.setenv("SPECSTEER_EXTRA_BUFFERS", "off")
-    model = load_model(locate("specialist"))
-    try:
-        assert model.gpu_layers == -1
-    finally:
-        model.close()
 
 
 @pytest.fixture(autouse=True)

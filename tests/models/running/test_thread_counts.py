@@ -1,5 +1,3 @@
-import json
-
 import pytest
 
 from decoding_core.errors import InvalidSettingsError
@@ -42,17 +40,6 @@ def fail(*_):
     pytest.fail("measured")
 
 
-def test_it_is_measured_once_and_kept(home, context, monkeypatch):
-    """For this machine, and each kind of pass by itself."""
-    monkeypatch.setattr(machine, "_measure", lambda *_: {2: 3.0, 1: 5.0})
-    assert fit_threads(context, 1) == 2
-    monkeypatch.setattr(machine, "_measure", lambda *_: {2: 9.0, 1: 9.0})
-    assert fit_threads(context, 8) == 1
-    monkeypatch.setattr(machine, "_measure", fail)
-    assert (fit_threads(context, 1), fit_threads(context, 8)) == (2, 1)
-    assert json.loads((home / "engine-threads.json").read_text())["machine"]
-
-
 def test_measuring_leaves_an_empty_context(context):
     """Whether this machine was free to tell the times or not."""
     found = machine._measure(context, 3, [2, 1])
@@ -70,19 +57,6 @@ def test_what_was_measured_beside_others_is_not_kept(home, context, monkeypatch)
     context.sequence().evaluate([5, 6])
     assert fit_threads(context, 1) == 1
     assert context.position(0) == 2
-
-
-@pytest.mark.parametrize(
-    ("tokens", "most", "several"), [(1, 1, 2), (1, None, 2), (8, None, 1)]
-)
-def test_a_prompt_is_read_with_every_core(context, monkeypatch, tokens, most, several):
-    """By a device, shared or not; a server's passes have the number measured for
-    them."""
-    used = []
-    monkeypatch.setattr(machine, "_measure", lambda *_: {2: 9.0, 1: 9.0})
-    monkeypatch.setattr(context, "use_threads", lambda *counts: used.append(counts))
-    fit_threads(context, tokens, most)
-    assert used == [(1, several)]
 
 
 @pytest.mark.parametrize("note", ["{", "[]", '{"machine": "other", "facts": {}}', "{}"])

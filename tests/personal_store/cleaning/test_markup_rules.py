@@ -110,13 +110,6 @@ def test_a_plain_part_loses_what_the_html_marks():
     )
 
 
-def test_the_page_says_what_it_cut():
-    page = read_page(f"<p>Yes.</p><blockquote type='cite'>{QUOTE}</blockquote>")
-
-    assert "Will you come?" in page.foreign
-    assert "Will" not in page.own
-
-
 @pytest.mark.parametrize("hidden", PIECES["hidden"])
 def test_what_html_hides_is_not_read(hidden):
     page = f"<p>Seen one.</p>{hidden}<p>Seen two.</p>"

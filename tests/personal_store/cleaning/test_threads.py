@@ -9,7 +9,7 @@ from personal_store.cleaning.cleaning import (
     clean_mail,
     drop_repeated,
 )
-from personal_store.lifecycle.cleaning import compare_threads, reclean
+from personal_store.lifecycle.cleaning import reclean
 from personal_store.mail.mail import Mail
 
 PARENT = (
@@ -78,13 +78,6 @@ def own(store):
     ).fetchone()
 
 
-def test_stored_mails_are_compared_with_their_thread(store):
-    compare_threads(store.db)
-
-    assert own(store) == (OWN, COMPARED, 1)
-    assert compare_threads(store.db) == 0
-
-
 def test_reclean_compares_too(store):
     """And lifts texts of older rules to the present ones."""
     mine = "sender = 'uma@example.org'"
@@ -94,20 +87,3 @@ def test_reclean_compares_too(store):
     reclean(store.db)
 
     assert own(store) == (OWN, COMPARED, 1)
-
-
-def test_reclean_compares_texts_of_the_present_rules(store):
-    """Their parent may have come later."""
-    reclean(store.db)
-
-    assert own(store)[1] == COMPARED
-
-
-def test_a_second_import_leaves_a_compared_text_alone(store, tmp_path):
-    compare_threads(store.db)
-    report = import_source(
-        store, "mbox", tmp_path / "sent.mbox", me=["uma@example.org"]
-    )
-
-    assert (report.added, report.updated) == (0, 0)
-    assert own(store)[:2] == (OWN, COMPARED)

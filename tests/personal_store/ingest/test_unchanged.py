@@ -9,7 +9,6 @@ from personal_store import Store, import_runs, import_source, importing
 from personal_store.importers import load
 from personal_store.lifecycle import writing
 from personal_store.lifecycle.forgetting import forget
-from personal_store.mail.mailbox import begins_message, split
 from tests.mailboxes import ME, mailbox, many, message
 from tests.personal_store.stores import content
 
@@ -62,29 +61,7 @@ def test_an_unchanged_file_is_not_read_again(store, tmp_path, read):
     assert read == [0, 0]
 
 
-CHANGES = {
-    "a byte at its end": lambda data: data[:-2] + b"!\n",
-    "a byte at its beginning": lambda data: data.replace(b"2024", b"2023", 1),
-    "shorter": lambda data: data[: len(data) // 2],
-    "touched": bytes,
-}
 LETTERS = [message(f"This is letter {n} of all.", number=n) for n in range(30)]
-
-
-@pytest.mark.parametrize("change", CHANGES)
-def test_a_changed_file_is_read(store, tmp_path, read, change):
-    """Even if it has the time of the old one, and if it was written just now: a change
-    within one tick of the clock would not show."""
-    data = mailbox(LETTERS[:9])
-    path = write(tmp_path / "a.mbox", data)
-    import_source(store, "mbox", path)
-    write(path, CHANGES[change](data))
-    if change == "touched":
-        os.utime(path)
-        import_source(store, "mbox", path)
-    import_source(store, "mbox", path)
-    assert not any(read)
-    assert len(read) == 2 + (change == "touched")
 
 
 def test_what_is_told_otherwise_is_read_otherwise(store, tmp_path, read, monkeypatch):
@@ -196,15 +173,6 @@ def test_a_killed_import_of_the_new_part_goes_on(store, tmp_path, read, monkeypa
     assert read[2] > read[1] > 0
     assert report.failed == 0
     assert import_source(store, "mbox", path).skipped == 30
-
-
-def test_where_a_message_begins(tmp_path):
-    """Everywhere where `split` finds one, and nowhere else."""
-    path = write(tmp_path / "a.mbox", mailbox(many(30)))
-    with path.open("rb") as stream:
-        begins = {one.begin for one in split(stream)}
-        found = {at for at in range(path.stat().st_size) if begins_message(stream, at)}
-    assert found == begins
 
 
 @pytest.mark.parametrize("packed", [False, True])

@@ -2,8 +2,6 @@
 
 from personal_store import Author, Store
 from personal_store.lifecycle.identities import (
-    Identity,
-    identities,
     remove_identities,
     suggestions,
 )
@@ -41,26 +39,6 @@ def test_a_removed_address_makes_them_others_again(store):
     assert Author.MIXED in authors(store, ME)  # a quote had been cut from it
 
 
-def test_evidence_is_kept(store, tmp_path):
-    """What was found out is kept apart from what the person said."""
-    assert identities(store.db) == [Identity(ME, "told so", True, 3)]
-    with Store.open(tmp_path / "other.db") as other:
-        sent = [
-            message(
-                f"Letter number {n} of some words.",
-                number=n,
-                headers="X-Gmail-Labels: Sent",
-            )
-            for n in range(3)
-        ]
-        put_letters(other, sent)
-        (one,) = identities(other.db)
-        assert (one.confirmed, one.why) == (False, "it sent the sent mail")
-        other.add_identities([ME])
-        (one,) = identities(other.db)
-        assert (one.confirmed, one.why) == (True, "it sent the sent mail")
-
-
 def test_what_sent_labelled_mail_is_suggested(store):
     """With the evidence; not after it was turned down, until the person says so."""
     (one,) = suggestions(store.db)
@@ -71,16 +49,6 @@ def test_what_sent_labelled_mail_is_suggested(store):
     assert suggestions(store.db) == []
     assert store.add_identities([WORK], "it sent the sent mail") == 0
     assert store.add_identities([WORK]) == 1
-
-
-def test_lists_and_receivers_are_not_suggested(store):
-    """An address that only receives is a group, however often it does."""
-    letters = [
-        message(f"Dear all, this is number {n}.", number=50 + n, to="all@x.org")
-        for n in range(30)
-    ]
-    put_letters(store, letters)
-    assert [one.address for one in suggestions(store.db)] == [WORK]
 
 
 def test_who_is_at_one_end_of_most_mail_is_suggested(tmp_path):

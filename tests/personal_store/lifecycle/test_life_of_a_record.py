@@ -23,12 +23,6 @@ from tests.mailboxes import ME, message
 from tests.personal_store.stores import BALLOON, SECRET, fill, found, ids, put_letters
 
 
-def test_the_store_counts_its_texts(store):
-    counts = store.counts()
-    assert counts.pop("words") > 40
-    assert counts == {"email": 3, "review": 1, "own": 4, "received": 2}
-
-
 def test_an_excluded_text_is_stored_and_never_found(store, tmp_path):
     """Neither by search, nor as a recent text, nor by its id, nor after a re-import."""
     balloon = ids(store, BALLOON)

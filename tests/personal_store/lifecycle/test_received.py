@@ -5,7 +5,7 @@ import pytest
 
 from personal_store import Store
 from personal_store.cleaning.cleaning import VERSION, clean_raw
-from personal_store.lifecycle import cleaning, writing
+from personal_store.lifecycle import writing
 from personal_store.lifecycle.forgetting import (
     exclude,
     forget,
@@ -13,7 +13,6 @@ from personal_store.lifecycle.forgetting import (
     take_out_of_trash,
 )
 from personal_store.lifecycle.identities import add_identities, remove_identities
-from personal_store.lifecycle.overview import Which
 from personal_store.reading.letters import pack, unpack
 from personal_store.records import UNREAD, RawText
 from personal_store.search.tables import check
@@ -80,23 +79,6 @@ def test_a_text_that_is_asked_for_is_cleaned(store):
     assert row(store) == (SAID, VERSION, 0)
 
 
-@pytest.mark.parametrize(
-    ("step", "steps"),
-    [
-        (cleaning.clean_all_waiting, [(2, 5), (4, 5), (5, 5)]),
-        (cleaning.received_index, [(2, 7), (4, 7), (6, 7), (7, 7)]),
-    ],
-)
-def test_steps_report_their_progress(store, monkeypatch, step, steps):
-    """And go on where they stopped."""
-    monkeypatch.setattr(cleaning, "_AT_ONCE", 2)
-    put_mails(store, [came(n, f"Letter {n} about the meadow.") for n in range(20, 24)])
-    reported = []
-    step(store.db, progress=lambda done, total: reported.append((done, total)))
-    assert reported == steps
-    step(store.db, progress=lambda *_: pytest.fail("nothing waits"))
-
-
 def test_a_new_address_makes_it_own(store):
     """With its body, so that it can be cleaned again; taken back, that goes."""
     assert add_identities(store.db, ["anna@example.org"]) == 1
@@ -125,16 +107,6 @@ def test_forgotten_words_stay_forgotten(store):
     store.find("observatory", received_ones=True)
     assert row(store, where="title = 'Again'") is None
     assert check(store.db) == []
-
-
-def test_words_select_what_waits(store):
-    """Only of the texts that the other conditions leave."""
-    put_mails(store, [came(50, "An observatory of my own.", subject="Mine")])
-    which = Which(words="observatory", person="anna@example.org")
-    assert which.find(store.db, state="title = 'Garden'") == ids(
-        store, "title = 'Garden'"
-    )
-    assert row(store, where="title = 'Mine'")[1] == UNREAD
 
 
 def test_an_export_has_its_text(store):
@@ -195,15 +167,6 @@ def test_an_answer_is_compared_with_what_waited(store):
     assert (text, author) == ("Yes, gladly, I will bring the lantern.", 2)
     assert row(store) == (SAID, VERSION, 0)
     assert writing.waiting(store.db) == ids(store, "title = 'Came'")
-
-
-def test_a_second_import_changes_nothing(store, tmp_path):
-    """Neither before nor after it was cleaned."""
-    for _ in range(2):
-        before = row(store, "body, cleaning, body_sha"), bodies(store)
-        assert fill(store, tmp_path, [CAME]).received == 0
-        assert (row(store, "body, cleaning, body_sha"), bodies(store)) == before
-        store.find("observatory", received_ones=True)
 
 
 def test_a_lost_body_does_not_stop_the_others(store):
@@ -272,17 +235,6 @@ def test_what_happens_to_a_record_happens_to_its_index(store):
     assert check(store.db) == []
     for path in store.path.parent.glob("store.db*"):
         assert b"number103" not in path.read_bytes()
-
-
-def test_a_number_that_is_given_again_is_indexed_again(store):
-    """SQLite gives the highest number of a deleted record to the next one."""
-    kettle(store, 101, 102)
-    (last,) = received(store, "number102")
-    forget(store.db, store.path, [last])
-    kettle(store, 104)
-
-    assert received(store, "number104") == [last]
-    assert check(store.db) == []
 
 
 def came(number, body, *, subject="Came", sender=ANNA):

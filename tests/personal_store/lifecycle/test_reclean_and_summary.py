@@ -1,16 +1,12 @@
 """Raw bodies and cleaning again; what is counted."""
 
-from hypothesis import example, given
 from hypothesis import strategies as st
 
 from personal_store import Store
-from personal_store.copies import back_up
 from personal_store.lifecycle import cleaning, writing
 from personal_store.lifecycle.cleaning import Recleaned, compare_threads, reclean
-from personal_store.lifecycle.forgetting import exclude, forget, put_into_trash, tidy
+from personal_store.lifecycle.forgetting import tidy
 from personal_store.lifecycle.overview import summarise
-from personal_store.reading.letters import pack, unpack
-from personal_store.records import RawText
 from tests.mailboxes import ME, message
 from tests.personal_store.stores import BALLOON, SECRET, fill, found, ids, put_letters
 
@@ -20,13 +16,6 @@ def body(store, condition=BALLOON):
 
 
 TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=80)
-
-
-@given(st.builds(RawText, TEXT, TEXT))
-@example(RawText("[1, 2]", "<p>Grüße</p>"))
-@example(RawText("12 😀\n> quote"))
-def test_a_raw_body_packs_and_unpacks(raw):
-    assert unpack(pack(raw)) == raw
 
 
 def test_newer_rules_read_the_raw_body(store, monkeypatch):
@@ -45,12 +34,6 @@ def test_newer_rules_read_the_raw_body(store, monkeypatch):
     assert found(store, "zanzibarensis") == []
     assert reclean(store.db).looked_at == 0
     assert not summarise(store.db, store.path).behind
-
-
-def test_the_same_rules_change_nothing(store):
-    before = [record.text for record in store.records()]
-    assert reclean(store.db, everything=True) == Recleaned(3, 0, 0, ())
-    assert [record.text for record in store.records()] == before
 
 
 def test_without_raw_bodies_the_source_is_named(store, tmp_path, monkeypatch):
@@ -81,27 +64,6 @@ def test_only_own_bodies_are_kept(store):
     )
     store.find("garden", received_ones=True)
     assert ids(store, "id IN (SELECT record_id FROM raw)") == own
-
-
-def test_a_summary_counts_each_text_once(store):
-    """Usable, put away, of others, gone."""
-    exclude(store.db, ids(store, "title = 'Plan'"))
-    put_into_trash(store.db, ids(store, "kind = 'review'"))
-    forget(store.db, store.path, ids(store, BALLOON))
-    back_up(store.db, store.path)
-    summary = summarise(store.db, store.path)
-
-    assert summary.kinds == {"email": 1}
-    assert summary.sources == {"mbox: letters.mbox": 1}
-    assert summary.years == {"2019": 1}
-    counts = summary.usable, summary.excluded, summary.trash, summary.received
-    assert (*counts, summary.forgotten) == (1, 1, 1, 2, 1)
-    assert summary.bytes > summary.backup_bytes > 0
-    assert summary.raw_bytes > 0
-    assert summary.backup
-    assert not summary.untidy
-    assert not summary.behind
-    assert not summary.encrypted
 
 
 def test_an_import_cuts_what_the_messages_it_answers_hold(tmp_path):

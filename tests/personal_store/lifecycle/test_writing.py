@@ -62,16 +62,6 @@ def test_the_later_of_two_readings_is_found(store, tmp_path, size):
     assert kept == 2
 
 
-def test_a_batch_of_others_changes_nothing_that_can_be_found(store, tmp_path):
-    before = dict(store.db.execute("SELECT * FROM state").fetchall())
-
-    report = written(store, tmp_path, [document("a", "Dear Sam.", sender="b@x.org")])
-
-    assert (report.added, report.received) == (0, 1)
-    assert dict(store.db.execute("SELECT * FROM state").fetchall()) == before
-    assert store.search("sam") == []
-
-
 @pytest.mark.parametrize(
     ("text", "stored"),
     [
@@ -147,14 +137,6 @@ def test_a_sent_letter_and_the_copy_of_a_list_are_one_text(store, footer):
         put_letters(store, order, again=True)
         assert [record.text for record in store.records()] == [text]
         assert [record.labels for record in store.records()] == [("Sent",)]
-
-
-def test_one_message_id_with_two_texts_is_two_letters(store):
-    other = message(
-        "The winch has no rope yet.", date="Tue, 12 Mar 2024 12:00:00 +0000"
-    )
-
-    assert put_letters(store, [message("The winch has a new rope."), other]).added == 2
 
 
 def test_copies_are_one_text_when_their_sender_turns_out_to_be_the_owner(store):

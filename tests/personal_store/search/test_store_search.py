@@ -111,37 +111,11 @@ def test_hundreds_of_excluded_texts_hide_no_other(index):
     assert {h.id for h in index.search(query, Wanted(5, only=only))} == only
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 19, 20, 60])
-def test_a_unique_word_is_found_in_a_store_of_any_size(count):
-    """rank_bm25 alone finds nothing in one or two texts."""
-    texts = [f"the common text number{i} of all" for i in range(1, count + 1)]
-    index = index_of(*texts)
-
-    assert found(index, f"number{count}") == [count]
-    assert found(index, "nowhere") == []
-    assert found(index, "common", limit=1) == [count]
-
-
 def test_japanese_is_found_without_spaces_and_nothing_without_words():
     index = index_of("資料は明日お送りします", "今日は天気がいいですね")
     assert found(index, "明日の資料") == [1]
     assert found(index_of("...", "!!"), "...") == []
     assert found(Index.of([]), "tea") == Index.of([]).recent(Wanted(3)) == []
-
-
-def test_equal_scores_put_the_newer_first_then_the_later_import():
-    dates = {1: 100, 2: None, 3: 300, 4: None}
-    texts = {i: f"apple pie {i}a {i}b {i}c {i}d" for i in dates}
-    index = Index.of([entry(i, texts[i], sent_at=at) for i, at in dates.items()])
-
-    assert found(index, "apple") == [3, 1, 4, 2]
-
-
-def test_nearly_equal_texts_are_shown_once():
-    text = "we would like to invite you to our summer party in the garden on friday"
-    index = index_of(text, text + " evening", "party")
-
-    assert sorted(found(index, "summer party")) in ([1, 3], [2, 3])
 
 
 def test_preferences_order_but_never_hide():
@@ -157,26 +131,6 @@ def test_preferences_order_but_never_hide():
     assert found(index, "cake", kind="email", recipient="Anna") == [3, 2, 1]
     assert found(index, "cake", recipient="anna@example.org")[0] == 3
     assert found(index, "cake", excluded={3}, limit=1) == [2]
-
-
-def test_recent_texts_need_no_query():
-    """People say "Ana" where the mail says "Ana Ruiz"; "An" is somebody else."""
-    index = Index.of(
-        [
-            entry(1, "cake one two", to="bob", sent_at=300),
-            entry(2, "bread three four", kind="review", sent_at=200),
-            entry(3, "milk five six", to="Ana Ruiz", sent_at=100),
-        ]
-    )
-    for wanted, expected in (
-        (Wanted(5), [1, 2, 3]),
-        (Wanted(2, "email", "ana"), [3, 1]),
-        (Wanted(2, None, "An"), [1, 2]),
-        (Wanted(2, "review"), [2, 1]),
-        (Wanted(3, excluded={1}), [2, 3]),
-        (Wanted(3, only={3}), [3]),
-    ):
-        assert [hit.id for hit in index.recent(wanted)] == expected
 
 
 @pytest.mark.parametrize(
@@ -252,14 +206,6 @@ def test_a_phrase_and_what_is_left_out(store):
     both = texts_of(store.find('"at the pier" boat', which=Which(words="number0")))
     assert len(both) == 1
     assert store.find('"boat old"') == []
-
-
-def test_a_selection_leaves_nothing_else_and_loses_nothing(store):
-    every = store.search("boat", limit=1000)
-    reviews = store.search("boat", limit=1000, which=Which(kind="review"))
-    expected = {passage.record_id for passage in every if passage.kind == "review"}
-    assert {passage.record_id for passage in reviews} == expected != set()
-    assert store.search("boat", which=Which(kind="email")) == []
 
 
 def memory():

@@ -52,19 +52,6 @@ SAYINGS = {
 }
 
 
-@pytest.mark.parametrize("label", SAYINGS)
-def test_letters_come_out_as_they_were_written(label):
-    text = SAYINGS[label]
-
-    assert decode(text.encode(codec_of(label)), label) == text
-
-
-def test_euc_has_the_characters_of_windows():
-    """Which Python's codec has not."""
-    data = b"\xcc\xc0\xc6\xfc\xa4\xcf\xad\xa1\xc8\xd6\xc0\xfe\xa4\xc7\xa1\xc1"
-    assert decode(data, "euc-jp") == SAYINGS["x-sjis"]
-
-
 AS_CP50221 = (
     b"\x1b$BL@F|$O-!HV@~$G$9!#-jK"
     b'L!"\x1b(I@^2\x1b$B!A\x1b(B\n\x1b$BFs9'

@@ -118,14 +118,6 @@ def without_sources(store):
     return [(row[0], *row[3:]) for row in records], labels
 
 
-def test_merging_both_ways_makes_them_equal(store, other):
-    merge(store.db, store.path, other.path)
-    merge(other.db, other.path, store.path)
-
-    assert without_sources(store) == without_sources(other)
-    assert store.identities() == other.identities()
-
-
 def test_what_one_device_forgot_goes_from_both(store, other, tmp_path):
     """And stays away from the one that never forgot it itself."""
     forget(other.db, other.path, ids(other, BALLOON))
@@ -151,15 +143,6 @@ def test_what_one_device_put_away_is_put_away(store, other):
 
     assert found(store, "balloon") == []
     assert ids(store, "trashed_at IS NOT NULL") == ids(store, "title = 'Plan'")
-
-
-def test_newer_rules_win_in_a_merge(store, other):
-    """With the raw body they read."""
-    other.db.execute(f"UPDATE record SET cleaning = 99, body = 'cut' WHERE {BALLOON}")
-    merge(store.db, store.path, other.path)
-
-    assert len(ids(store, f"{BALLOON} AND body = 'cut'")) == 1
-    assert found(store, "zanzibarensis") == []
 
 
 def test_a_merge_joins_who_is_me(store, other):
