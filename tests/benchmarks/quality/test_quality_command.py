@@ -1,18 +1,14 @@
 """`specsteer lab bench quality`, with the embedded pair."""
 
 import json
-import re
 import sys
 
 import pytest
 from click.testing import CliRunner
 
-import benchmarks.pair
 from base.extras import how_to_add
 from benchmarks.quality import writing
-from decoding_core.methods import available
 from edge_app.cli import cli
-from tests.models.engines.test_llama_reranker import write_reranker
 
 FEW = ("--max-tokens", "5", "--threads", "1", "--passages", "1")
 WORDS = "the pier was quiet and the tea was cold so we walked home past the mill"
@@ -53,42 +49,6 @@ def told(path):
 
 
 @pytest.mark.slow
-def test_ways_to_choose_past_texts_are_rows(walks, tmp_path):
-    """For what reads them; a reranker is one more if one is given."""
-    reranker = write_reranker(tmp_path / "rank.gguf")
-    methods = "--methods", "specialist,generalist,costeer", "--costeer-steps", "1,20"
-    arguments = ["--data", walks, "--users", 1, *FEW, *methods]
-    chosen = "--personalisation", "bm25,noise,profile", "--reranker", reranker
-    shown = run(*arguments, *chosen).stdout.splitlines()
-    assert shown[0].split()[2:6] == ["threshold", "strength", "T", "history"]
-    rows = [tuple(line.split()[:6]) for line in shown[1:]]
-    ways = ["bm25", "noise", "profile", "bm25+reranker"]
-    assert [row[5] for row in rows if row[:2] == ("walks", "specialist")] == ways
-    steered = [row[4:] for row in rows if row[:2] == ("walks", "costeer")]
-    assert steered == [(t, way) for t in ("1", "20") for way in ways]
-    assert len([row for row in rows if row[:2] == ("walks", "generalist")]) == 1
-
-
-@pytest.mark.slow
-def test_every_method(walks, tmp_path, monkeypatch):
-    """A row each; the same command again prints the same, and computes nothing."""
-    out = tmp_path / "out.json"
-    arguments = ["--data", walks, "--users", 1, *FEW, "--json", out]
-    first = run(*arguments)
-    assert first.exit_code == 0
-    rows = [line.split()[-12:] for line in first.stdout.splitlines()]
-    assert len(rows) == 1 + len(available())
-    for name in available():
-        assert len(re.findall(rf"  {name} ", first.stdout)) == 1
-    assert "needs a temperature above 0" in " ".join(first.stderr.split())
-    monkeypatch.setattr(benchmarks.pair, "Pair", None)
-    kept = out.read_text()
-    assert run(*arguments).stdout == first.stdout
-    assert out.read_text() == kept
-    assert WORDS not in kept
-
-
-@pytest.mark.slow
 def test_a_stop_keeps_what_was_written(walks, tmp_path, monkeypatch):
     """It says how to go on; going on gives what an undisturbed run gives."""
     count, written = [], writing.Lab.written
@@ -111,23 +71,6 @@ def test_a_stop_keeps_what_was_written(walks, tmp_path, monkeypatch):
     assert count[3:] == ["specialist", "steering"]
     assert run(*arguments, "--cache", tmp_path, "--json", undisturbed).exit_code == 0
     assert told(out) == told(undisturbed)
-
-
-@pytest.mark.slow
-def test_texts_without_room_are_left_out(walks):
-    """And counted, the second time too; if that is all, it is an error."""
-    row = json.loads(walks.read_text().splitlines()[0])
-    row["queries"][0]["prompt"] = "tea " * 3000
-    row["user"] = "u3"
-    both = walks.with_name("both.jsonl")
-    both.write_text("\n".join([json.dumps(row), walks.read_text()]))
-    for _ in range(2):
-        found = run("--data", both, "--methods", "specialist", *FEW)
-        assert found.exit_code == 0
-        assert "1 of the texts left out" in found.stderr
-    alone = run("--data", both, "--users", 1, "--methods", "specialist", *FEW)
-    assert (alone.exit_code, alone.stdout) == (1, "")
-    assert "no text was written" in alone.stderr
 
 
 @pytest.mark.parametrize(
