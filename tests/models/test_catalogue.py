@@ -1,6 +1,5 @@
 """Files of models are those of the catalogue; folders of writers lie apart."""
 
-import re
 from dataclasses import replace
 
 import pytest
@@ -13,7 +12,7 @@ from decoding_core.errors import (
 )
 from edge_app.cli import cli
 from edge_app.config.settings import store_path
-from models.files import cards, hub_models, known_pairs
+from models.files import cards
 from models.folders import machine_folder, state_folder
 from models.local.finding import pulled_folder
 
@@ -31,24 +30,6 @@ def test_another_file_is_told_from_a_missing_one():
         replace(card, sha256="0" * 64).check()
     with pytest.raises(ModelNotFoundError, match="no model file"):
         replace(card, file="embedded/none.gguf").check()
-
-
-def test_pairs_of_the_catalogue_are_of_one_family_and_the_second_is_larger():
-    known = {one.name: one for one in hub_models()}
-    for pair in known_pairs():
-        small, large = known[pair.specialist], known[pair.generalist]
-        assert small.family == large.family
-        assert large.gigabytes > 1.5 * small.gigabytes
-    assert len(known) == len(hub_models())
-
-
-@pytest.mark.parametrize("one", hub_models(), ids=lambda one: one.name)
-def test_what_a_hub_has_is_named_as_hubs_name_it(one):
-    assert re.fullmatch(r"[\w.-]+/[\w.-]+", one.repository)
-    assert re.fullmatch(r"[\w.-]+\.gguf", one.file)
-    assert one.quantisation.lower() in one.file.lower()
-    assert one.size.lower() in one.file.lower()
-    assert re.fullmatch(r"([0-9a-f]{64})?", one.sha256)
 
 
 def test_each_has_a_folder_and_all_share_the_models(home, monkeypatch):

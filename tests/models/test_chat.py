@@ -101,17 +101,6 @@ def test_the_request_reads_the_same_in_both_prompts():
     )
 
 
-def test_without_history_both_prompts_are_one():
-    """Notes alone are private, too; a tone stands in both as an adjective."""
-    request = Request("Good soup.", "review", "Harbour Cafe", "polite but firm")
-    asked = "Write a polite but firm review of Harbour Cafe.\nGood soup."
-    assert public_messages(request) == [Message("user", asked)]
-    assert private_messages(request, []) == public_messages(request)
-    private = private_messages(request, [], "I had the soup on Friday")
-    assert "I had the soup on Friday" in private[0].content
-    assert private[1:] == public_messages(request)
-
-
 def rendered(source, *messages):
     segments = render(ChatTemplate(source, {}), list(messages))
     return "".join(segment.text for segment in segments)
@@ -131,22 +120,6 @@ FORMS = {
         "{% else %}" + PARTS + "{% endfor %}|{% endif %}{% endfor %}"
     ),
 }
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_contents_have_the_form_that_a_template_is_written_for(form):
-    """Texts, or lists of parts, as of models that see pictures, too."""
-    said = [Message("system", "s"), Message("user", "u"), Message("assistant", "a")]
-    assert rendered(FORMS[form], *said) == "s|u|a|"
-
-
-def test_a_template_for_parts_without_a_system_has_it_said_by_the_user():
-    """Both at once."""
-    source = (
-        "{% if messages[0].role == 'system' %}{{ raise_exception('none') }}{% endif %}"
-        + FORMS["parts alone"]
-    )
-    assert rendered(source, Message("system", "s"), Message("user", "u")) == "s\n\nu|"
 
 
 @pytest.mark.parametrize("typed", [False, True])

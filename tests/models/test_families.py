@@ -65,14 +65,6 @@ def test_only_a_templates_own_words_become_control_tokens(family):
         assert ids == marked
 
 
-def test_a_prompt_is_tokenized_in_one_piece():
-    """If no message names a control token."""
-    asked, family = [], FAMILIES[0]
-    messages = [Message("user", "Thank Ana.")]
-    prompt_ids(lambda *said: asked.append(said) or [1] * 5, family.template, messages)
-    assert asked == [(family.user.replace(USER, "Thank Ana."), True)]
-
-
 def test_letters_that_only_look_like_a_control_token_make_none():
     """A tokenizer may fold them into its text before it looks."""
     template = ChatTemplate("<s>{{ messages[0].content }}", {"<s>": 1})
@@ -82,23 +74,6 @@ def test_letters_that_only_look_like_a_control_token_make_none():
 
     ids = prompt_ids(folding, template, [Message("user", "say ＜s＞")])
     assert ids == [1, "begin", "say", " ", "<", "s", ">"]
-
-
-@families
-def test_an_answer_ends_with_the_familys_own_token(family):
-    """By this the end of a text is known, and its likelihood counted."""
-    answered = [*ALONE, Message("assistant", ANSWER)]
-    text = "".join(segment.text for segment in render(family.template, answered))
-    assert text.partition(ANSWER)[2].startswith(family.end)
-
-
-def test_what_is_done_with_a_template_is_said():
-    """For `doctor`."""
-    said = {family.name: describe_template(family.template) for family in FAMILIES}
-    assert said["Qwen2.5"] == said["Gemma 3"] == "the model's own"
-    assert "not to think aloud (enable_thinking)" in said["Qwen3"]
-    assert "no system role" in said["Gemma 2"]
-    assert "the model has none" in describe_template(ChatTemplate("", {}))
 
 
 def test_thoughts_that_a_prompt_opens_are_closed():

@@ -95,16 +95,6 @@ def peak_of(path):
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("kind", [U8, BOOL, U32])
-def test_a_long_list_of_numbers_takes_no_more_than_in_the_file(file, kind):
-    """One of 100 million bytes took 1.7 GB."""
-    width = 4 if kind == U32 else 1
-    data = gguf(entry("scores", ARRAY, listed(kind, 16_000_000 // width, b"")), count=2)
-    peak, said = peak_of(file(data, size=len(data) + 16_000_000))
-    assert "damaged" in said
-    assert peak < 40_000_000
-
-
 @pytest.mark.parametrize(
     "one", [text(""), text("a"), text("ab"), text("ab☃\U0001f389")]
 )

@@ -48,13 +48,6 @@ def test_all_other_text_can_be_written(text):
     assert free is not odd
 
 
-def test_a_character_is_written_to_its_end():
-    assert not may_follow(b"\xc3", b"a")
-    assert not may_follow(b"\xc3", b"")  # the end of the text
-    assert may_follow(b"\xc3", b"\xa9")
-    assert not may_follow(b"a", b"\xa9")
-
-
 @pytest.mark.parametrize(
     ("text", "piece"),
     [

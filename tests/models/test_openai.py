@@ -13,7 +13,6 @@ from models.openai import (
     InvalidBodyError,
     StopFinder,
     Usage,
-    error_body,
     read_body,
 )
 
@@ -113,13 +112,3 @@ def test_a_stream_tells_what_the_whole_answer_does():
     assert bodies[-1]["usage"] == whole["usage"]
     assert whole["usage"]["total_tokens"] == 5
     assert bodies[-2]["choices"][0]["finish_reason"] == "stop"
-
-
-def test_an_error_has_the_kind_that_clients_know():
-    kinds = {s: error_body(s, "x", "y")["error"]["type"] for s in (400, 409, 429, 503)}
-    assert kinds == {
-        400: "invalid_request_error",
-        409: "invalid_request_error",
-        429: "rate_limit_error",
-        503: "server_error",
-    }

@@ -2,8 +2,7 @@
 
 import pytest
 
-from edge_app.service.languages import language_of, word_on_languages
-from models.files import locate
+from edge_app.service.languages import language_of
 
 
 @pytest.mark.parametrize(
@@ -25,13 +24,3 @@ from models.files import locate
 )
 def test_a_language_is_told_or_left_open(text, language):
     assert language_of(text) == language
-
-
-def test_a_word_is_said_if_the_model_writes_another():
-    ours = locate("specialist")
-    german = "Danke Ana für die Fotos und sag, dass ich am Wochenende komme."
-    assert "request seems to be in German: the small model writes English" in (
-        word_on_languages(ours, german)
-    )
-    assert word_on_languages(ours, "Thank Ana for the photos and say yes.") is None
-    assert word_on_languages(ours, "Ana") is None

@@ -45,21 +45,6 @@ def path(tmp_path):
     return profiles.profile_path(tmp_path / "store.db")
 
 
-@pytest.mark.parametrize(("count", "times"), [(20, 1), (23, 1), (24, 2), (60, 2)])
-def test_it_is_renewed_when_the_history_has_grown_by_a_fifth(path, count, times):
-    """And not before; also with another model, or when a text has gone that it was
-    written from."""
-    writer = Writer()
-    profile = profiles.Profiler(writer, "model", path)
-    profile(history(20), ())
-    assert profile(history(count), ()) == f"Profile {times}."
-    assert profiles.read_profile(path).texts == (count if times == 2 else 20)
-    other = profiles.Profiler(writer, "other", path)
-    assert other(history(20), ()) == f"Profile {times + 1}."
-    assert other(history(19), ()) == f"Profile {times + 2}."
-    assert other(history(18, start=2), ()) == f"Profile {times + 2}."
-
-
 def test_without_an_excluded_text_it_is_of_this_moment(path):
     """A profile that holds the text is not read; what is written instead not kept."""
     writer = Writer()

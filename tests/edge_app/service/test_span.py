@@ -2,8 +2,7 @@
 
 import pytest
 
-from edge_app.decoding.events import Drafted, Settled, Token
-from edge_app.service.text_job import SpanEnd, span_end
+from edge_app.service.text_job import span_end
 
 
 @pytest.mark.parametrize(
@@ -25,17 +24,3 @@ from edge_app.service.text_job import SpanEnd, span_end
 def test_it_ends_where_as_much_is_said(stood, behind, text, kept):
     end = span_end(text, stood, behind)
     assert (None if end is None else text[:end]) == kept
-
-
-def test_what_is_settled_behind_the_end_is_not_told_on():
-    told = []
-    span = SpanEnd(told.append, "One.", " Two.")
-    words = [" A", " b", ".", " C", " d"]
-    tokens = tuple(Token(at, word, "accepted") for at, word in enumerate(words))
-    span.hear(Settled(tokens[:3]))
-    assert not span.reached
-    span.hear(Settled(tokens[3:]))
-    span.hear(Drafted(9, " e"))
-    span.hear(Settled(tokens))
-    settled = [token.text for event in told for token in event.tokens]
-    assert (settled, span.reached) == ([" A", " b", "."], True)

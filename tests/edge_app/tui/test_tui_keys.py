@@ -5,9 +5,7 @@ from __future__ import annotations
 import string
 
 import pytest
-from rich.segment import Segment
 from textual._xterm_parser import XTermParser
-from textual.color import Color
 from textual.command import CommandList
 from textual.events import Key, Paste
 from textual.widgets import Input, OptionList
@@ -20,11 +18,10 @@ from edge_app.tui.keys import (
     key_of,
     resolved,
     use_keymap,
-    why_no_key,
 )
 from edge_app.tui.preferences import Preferences
 from edge_app.tui.screens.save import SaveDialog
-from edge_app.tui.terminal import PlainSigns, put_right
+from edge_app.tui.terminal import put_right
 from tests.terminals import ctrl
 
 SENT = (
@@ -154,13 +151,6 @@ def test_what_cannot_be_is_said(wanted, sentence):
     assert sentence in "; ".join(resolved(wanted)[1])
 
 
-def test_no_two_actions_share_a_key_and_each_could_be_bound():
-    keymap, problems = resolved({one.id: one.key for one in ACTIONS})
-
-    assert (keymap, problems) == ({}, [])
-    assert why_no_key("ctrl+enter") == ""
-
-
 def test_another_key_works_and_every_word_names_it(tmp_path):
     path = tmp_path / "settings.toml"
     path.write_text('[keys]\ndraft = "f9"\ncompare = "ctrl+b"\n')
@@ -239,14 +229,6 @@ def test_settings_are_changed_checked_and_kept(tmp_path):
     settings = read_settings(path)
     assert (settings.method.strength, settings.ascii) == (1.5, True)
     assert (settings.reranker, settings.theme) == ("", "nord")
-
-
-def test_signs_are_as_wide_in_ascii():
-    signs = Segment("╭─╮│ Löwe… “so” · ● → ▁▄█ ✗")
-    (plain,) = PlainSigns().apply([signs], Color(0, 0, 0))
-
-    assert plain.text == '+-+| Löwe. "so" - * >  ## x'
-    assert plain.cell_length == signs.cell_length
 
 
 def titles(commands):

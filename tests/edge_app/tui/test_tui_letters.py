@@ -17,7 +17,6 @@ from tui_helpers import (
     SECOND,
     GatedService,
     drafted,
-    drafted_at,
     gated_service,
     make_app,
     play,
@@ -34,7 +33,6 @@ from edge_app.service.requests import Letter
 from edge_app.tui.draft import STRENGTHS, THRESHOLDS, TONES, Style
 from edge_app.tui.journal import JournalFolder
 from edge_app.tui.screens.save import Piece
-from edge_app.tui.screens.style import _whole_words
 from models.prompts import Request
 from tests.waiting import PATIENCE
 
@@ -85,14 +83,6 @@ def test_a_style_becomes_words_of_the_request_and_settings():
     assert style.words() == "warm · much closer to you · more of you in what is redrawn"
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"tone": "rude"}, {"stars": 6}, {"stars": True}, {"threshold": 0.42}]
-)
-def test_what_no_slider_can_say_is_refused(wrong):
-    with pytest.raises(ValueError, match="no such"):
-        Style(**wrong)
-
-
 def test_style_and_letter_reach_the_service_and_stay_with_the_draft(tmp_path):
     journals, fake = JournalFolder(tmp_path), answering()
     with writing_at(fake) as writing:
@@ -109,20 +99,6 @@ def test_style_and_letter_reach_the_service_and_stay_with_the_draft(tmp_path):
     assert kept.draft.style == writing.style
     assert kept.draft.reply_to == replace(LETTERS[0], excerpt="")
     assert "When?" not in kept.path.read_text()
-
-
-def test_a_preview_is_no_version_and_what_it_sent_counts():
-    fake = answering()
-    fake.recordings = [letter_recording(), letter_recording()]
-    with drafted_at(fake) as writing:
-        sent = len(writing.traffic.sent)
-        made = written(writing.preview, REQUEST, Style("plain", threshold=2.0))
-        assert fake.requests[1].settings.threshold == 2.0
-        assert fake.requests[1].max_tokens < 100
-        assert len(writing.variants) == len(writing.attempts) == 1
-        assert len(writing.traffic.sent) == 2 * sent
-        assert not made.writing
-        assert len(made.sent) == sent
 
 
 def test_an_older_search_that_ends_last_hides_no_newer_one(tmp_path):
@@ -271,14 +247,6 @@ def test_keys_ask_for_a_review_with_stars_and_a_style_is_previewed(tmp_path):
     play(app, steps, size=(120, 36))
 
 
-@pytest.mark.parametrize(
-    ("text", "whole"),
-    [("See you on Sun", "See you on"), ("On.\n\ntw", "On."), ("Hel", ""), ("", "")],
-)
-def test_a_beginning_ends_with_a_whole_word(text, whole):
-    assert _whole_words(text) == whole
-
-
 ANSWERED = Source(7, "email from Ana <ana@x.org>, 2026-07-01: The boat", 2.0, {}, "")
 texts = st.text() | st.sampled_from(["\ud800", "a\r\n\r\nBcc: x", "\x1b[2J", ".\n"])
 
@@ -416,9 +384,3 @@ def test_an_answer_goes_to_the_address_in_angle_brackets():
     assert Piece("x", Request("", "email", ""), letter).whom == "m@evil.org"
     old = replace(ANSWERED, title="email from b@x.org <m@evil.org>, 2026-07-01: Tea")
     assert Piece("x", Request("", "email", ""), old).whom == "m@evil.org"
-
-
-def test_markdown_has_a_heading_and_stars():
-    piece = Piece("Good soup.", Request("x", "review", "Harbour *Cafe*"), stars=4)
-    assert piece.as_file(".MD") == "# Harbour \\*Cafe\\*\n\n★★★★☆\n\nGood soup."
-    assert Piece("Hi.", REQUEST).as_file(".md") == "Hi."

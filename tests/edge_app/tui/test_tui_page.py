@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import threading
 from itertools import count
 from pathlib import Path
@@ -40,7 +39,7 @@ from edge_app.service.requests import WriteRequest
 from edge_app.tui import preferences as themes
 from edge_app.tui.app import DRAWERS
 from edge_app.tui.journal import JournalFolder
-from edge_app.tui.screens.compare import differences, hunks, sentences, taken
+from edge_app.tui.screens.compare import hunks, sentences, taken
 from edge_app.tui.screens.drawer import HeldBackQuestion
 from edge_app.tui.screens.editor import DraftEditor
 from edge_app.tui.screens.page import next_step
@@ -51,7 +50,7 @@ from edge_app.tui.screens.why import (
     word_at,
     words_of_version,
 )
-from edge_app.tui.screens.widgets import complete, dropped
+from edge_app.tui.screens.widgets import dropped
 from edge_app.tui.text import STATES, joined, spliced
 from edge_app.tui.variant import Variant
 from models.prompts import Request
@@ -261,36 +260,6 @@ def test_a_drawer_that_is_not_mounted_yet_is_told_nothing_and_closes_once(tmp_pa
     play(app, steps)
 
 
-def test_other_sentences_are_not_told_apart_word_by_word():
-    """A word or a gap that both have does not part what is struck from what is new."""
-    pieces = differences("So I can come, if it is easy.", "So It is all here to see.")
-    assert pieces == [
-        ("So ", "same"),
-        ("I can come, if it is easy", "gone"),
-        ("It is all here to see", "new"),
-        (".", "same"),
-    ]
-    assert differences("a b c d e", "a x c d y") == [
-        ("a ", "same"),
-        ("b", "gone"),
-        ("x", "new"),
-        (" c d ", "same"),
-        ("e", "gone"),
-        ("y", "new"),
-    ]
-
-
-def test_paths_are_completed(tmp_path):
-    (tmp_path / "letters").mkdir()
-
-    assert complete(f"{tmp_path}/let") == f"{tmp_path}/letters/"
-    assert complete(f"{tmp_path}/none") is None
-    assert complete("") is None
-    (tmp_path / "a\x1b[2J").touch()
-    (tmp_path / os.fsdecode(b"a\xff")).touch()
-    assert complete(f"{tmp_path}/a") is None, "no terminal shows such a name"
-
-
 TEXTS = st.text(alphabet=st.sampled_from("ab .!?\n”)"), max_size=30)
 
 
@@ -311,24 +280,6 @@ def test_taking_all_hunks_makes_the_other(here, there):
         if not hunk.same:
             ours = spliced(ours, *taken(hunk, ours, theirs))
     assert "".join(t for t, _ in ours).split() == there.split()
-
-
-@pytest.mark.parametrize(
-    ("here", "there", "first"),
-    [
-        ("A b. C d. E.", "A b. X. E.", "A b. X. E."),
-        ("A b. C d.", "A b. X y.", "A b. X y."),
-        ("A b.", "A b. X y.", "A b. X y."),
-        ("A b. C d.", "A b.", "A b."),
-        ("Hi,\n\nA b.", "Ho,\n\nA b.", "Ho,\n\nA b."),
-        ("A. B.", "X. A. B.", "X. A. B."),
-    ],
-)
-def test_a_hunk_is_taken_with_the_space_it_needs(here, there, first):
-    ours, theirs = [(here, "kept")], [(there, "typed")]
-    hunk = next(one for one in hunks(here, there) if not one.same)
-    made = joined(spliced(ours, *taken(hunk, ours, theirs)))
-    assert "".join(text for text, _ in made) == first
 
 
 MAIL = (

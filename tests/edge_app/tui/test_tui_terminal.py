@@ -41,11 +41,10 @@ from edge_app.tui.draft import Draft
 from edge_app.tui.journal import JournalFolder
 from edge_app.tui.keys import EVERY
 from edge_app.tui.outside import hand_to_programs, osc52, programs
-from edge_app.tui.saving import PathError, TakenError, propose, save, typed_path
+from edge_app.tui.saving import PathError, TakenError, save, typed_path
 from edge_app.tui.screens.page import Page, next_step
 from edge_app.tui.screens.save import SaveDialog
 from edge_app.tui.writing import Writing
-from models.prompts import Request
 from tests.terminals import Terminal, ctrl
 from tests.waiting import PATIENCE
 
@@ -160,17 +159,6 @@ def test_a_link_stays_a_link_and_one_that_leads_nowhere_is_not_followed(tmp_path
     save(link, "text", instead_of=taken.value.found)
     assert link.is_symlink()
     assert target.read_text() == "text\n"
-
-
-@pytest.mark.parametrize(
-    "recipient", ["n" * 300, "語" * 300, "/", "..", "a\0b", "\ud800"]
-)
-def test_a_name_is_proposed_for_every_recipient(tmp_path, recipient):
-    for number in (1, 2):
-        path = propose(tmp_path, Request("", "email", recipient))
-        assert path.parent == tmp_path
-        save(path, f"text {number}")
-    assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_another_version_takes_a_new_seed_after_an_empty_one():

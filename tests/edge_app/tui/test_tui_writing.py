@@ -27,7 +27,6 @@ from tui_helpers import (
 from tui_tapes import (
     LETTER,
     REQUEST,
-    SOURCES,
     held_letter,
     letter_recording,
     plain_recording,
@@ -41,11 +40,9 @@ from edge_app.decoding.events import (
     Drafted,
     EventEmitter,
     Finished,
-    Given,
     PrivacySpent,
     Sent,
     Settled,
-    Source,
     Statistics,
     Token,
     Verified,
@@ -55,7 +52,6 @@ from edge_app.service.tape import RecordedService
 from edge_app.tui.background import Background
 from edge_app.tui.draft import Begun
 from edge_app.tui.journal import JournalFolder
-from edge_app.tui.letters import date, reason, subject
 from edge_app.tui.screens.cards import (
     numbers_card,
     sent_card,
@@ -112,16 +108,6 @@ def test_again_takes_the_next_seed_and_some_chance():
     settings = [request.settings for request in fake.requests]
     assert [one.seed for one in settings] == [4, 5, 6]
     assert [one.temperature for one in settings] == [0, 0.7, 0.7]
-
-
-def test_offline_and_what_is_left_out_reach_the_service():
-    fake = gated_service()
-    with writing_at(fake) as writing:
-        writing.offline = True
-        for source in (SOURCES[1], SOURCES[2], SOURCES[2]):
-            writing.exclude(source)
-        written(writing.draft, REQUEST)
-    assert (fake.requests[0].offline, fake.requests[0].excluded) == (True, {12})
 
 
 def test_a_problem_is_news_and_the_text_stays():
@@ -260,17 +246,6 @@ def stretch(*events):
     return variant
 
 
-def test_a_stretch_is_shown_in_its_place():
-    """Pieces before and behind it keep their looks, and its last space gives way."""
-    come = Settled((Token(7, " come", "recovered"), Token(8, ".\n", "accepted")))
-    variant = stretch(Given(3, ((1, "Dear"), (2, " Ana."), (3, " I"))), come)
-    shown = variant.shown(0.0)
-    assert (shown[0], shown[-1]) == (("Dear Ana. I", "kept"), (" Yours,", "typed"))
-    variant.end(1.0)
-    assert variant.text == "Dear Ana. I come. Yours,"
-    assert variant.text[: variant.written_to] == "Dear Ana. I come."
-
-
 def test_keys_go_on_write_anew_paste_and_undo(tmp_path):
     """^J with the cursor inside of the text goes on; ^R redraws what is selected. What
     was done to a version can be undone when it is shown again. Pasted text is told from
@@ -368,20 +343,6 @@ def test_your_letters_are_the_persons_own(samples):
     assert said["strip_line"].startswith("left: 2 stock phrases, 0 facts · ")
     assert ("your" in before) is not samples
     assert not any("your letters" in text for text in said.values()) or not samples
-
-
-def test_a_source_has_a_subject_a_date_and_a_reason():
-    pier, _visit, jam = SOURCES
-    request = replace(REQUEST, text="Thank Ana for the photograph and the jams.")
-    assert (subject(pier), date(pier)) == ("pier photos", "Aug 2024")
-    same = replace(pier, score_parts={"same_recipient": 0.3})
-    assert reason(same, request) == "same person · photograph"
-    assert reason(jam, request) == "jams"
-    bare = Source(1, "note", 1.0, {"same_kind": 0.1}, "")
-    assert (subject(bare), date(bare)) == ("note", "")
-    assert reason(bare, request) == "emails like it"
-    assert reason(replace(bare, score_parts={}), request) == "one of the latest"
-    assert subject(replace(bare, title="email to Bo, 2026-01-02")) == "email to Bo"
 
 
 def test_the_dot_tells_of_a_dead_server():

@@ -75,15 +75,6 @@ def test_a_training_goes_on_as_if_it_had_never_stopped(run, lessons):
     assert whole.nats(lessons[0].prompts[0], lessons[0].text) < before
 
 
-def test_another_training_does_not_go_on_from_it(run, tmp_path):
-    run().save()
-    with pytest.raises(InvalidSettingsError, match="--fresh begins anew"):
-        run(rank=4)
-    (tmp_path / "training.pt").write_bytes(b"no checkpoint")
-    with pytest.raises(ModelError, match="is damaged; --fresh"):
-        run()
-
-
 def test_a_stop_in_the_middle_of_a_step_takes_it_back(run):
     stop = threading.Event()
     one = run(stop=stop)

@@ -9,8 +9,6 @@ from models.adapters.lora import (
     Lora,
     check_fits,
     for_network,
-    gguf_name,
-    module_name,
     permuted,
     read_file,
     write_lora,
@@ -44,14 +42,6 @@ def test_a_plain_lora_is_read(tmp_path):
     assert lora.matrices["model.layers.0.mlp.down_proj"][0].dtype == np.float32
 
 
-def test_without_an_alpha_the_scale_alone_counts(tmp_path):
-    """As llama.cpp has it."""
-    made = small()
-    del made.values[ALPHA]
-    file = read_file(made.write(tmp_path / "a.gguf"))
-    assert for_network(file, HEADS).strength == 1.0
-
-
 def test_rows_go_to_the_other_order_and_back(tmp_path):
     """Pairs of neighbours where the other has halves, head by head; what is written is
     read again as it was."""
@@ -80,13 +70,6 @@ def test_rows_go_to_the_other_order_and_back(tmp_path):
     for name, pair in matrices.items():
         for one, other in zip(pair, again.matrices[name], strict=True):
             np.testing.assert_array_equal(one, other)
-
-
-def test_names_go_both_ways():
-    for weight in ("blk.0.attn_output.weight", "blk.31.ffn_gate.weight"):
-        assert gguf_name(module_name(weight)) == weight
-    assert module_name("token_embd.weight") is None
-    assert gguf_name("model.embed_tokens") is None
 
 
 def value(name, kind, one):

@@ -13,11 +13,9 @@ from decoding_core.errors import (
     StoppedError,
 )
 from decoding_core.protocols import Reading
-from models.chat import prompt_ids
 from models.engines import llama_cpp
 from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.files import locate
-from models.prompts import Message
 from models.running.settings import EngineSettings
 from tests.gguf_files import tiny_qwen3
 from tests.models.engines.test_conformance import TEXT
@@ -63,22 +61,6 @@ def test_a_load_is_given_up_between_two_tensors():
     with pytest.raises(StoppedError):
         LlamaModel(locate("specialist"), EngineSettings(extra_buffers=False), stop)
     assert stop.asked > 3
-
-
-def test_rows_find_their_texts_when_a_pass_takes_several_batches(model, monkeypatch):
-    """The end of one text and the beginning of the next share a batch; the rows asked
-    for lie on both sides of its end."""
-    monkeypatch.setattr(llama_cpp, "_BATCH", 64)
-    context = LlamaContext(model, 3, 256)
-    one, two = ids_of(model, 75), ids_of(model, 100)[::-1]
-    together = context.evaluate([Reading(2, two, 50), Reading(1, one, 3)])
-    assert [len(rows) for rows in together] == [50, 3]
-    for rows, ids in zip(together, (two, one), strict=True):
-        context.rollback(0, 0)
-        alone = context.sequence(0).evaluate(ids, len(rows))
-        assert np.abs(rows - alone).max() < 1.5 < np.abs(rows - alone[::-1]).max()
-    assert (context.position(1), context.position(2)) == (75, 100)
-    context.close()
 
 
 @pytest.mark.parametrize(
@@ -164,20 +146,3 @@ def test_a_token_listed_twice_is_refused_before_llama_cpp_sees_it(tmp_path):
     path.write_bytes(path.read_bytes().replace(b"<298>", b"<299>"))
     with pytest.raises(ModelError, match="twice"):
         LlamaModel(path, EngineSettings(extra_buffers=False))
-
-
-def test_the_embedded_template_is_tokenized_as_llama_cpp_does(model):
-    """In one piece, with the control tokens that the file names as such."""
-    template, tokenize = model.chat_template, model.vocabulary.tokenize
-    assert sorted(template.controls.values()) == [0, 1, 2, 3]
-    assert (template.bos, template.eos) == ("<|endoftext|>", "<|im_end|>")
-    assert not template.adds_bos
-    whole = (
-        "<|im_start|>system\nPast texts.<|im_end|>\n"
-        "<|im_start|>user\nThank Ana.<|im_end|>\n<|im_start|>assistant\n"
-    )
-    assert prompt_ids(
-        tokenize,
-        template,
-        [Message("system", "Past texts."), Message("user", "Thank Ana.")],
-    ) == tokenize(whole, True)

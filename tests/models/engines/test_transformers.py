@@ -81,18 +81,6 @@ def test_pieces_of_a_vocabulary_of_bytes():
         assert found.detokenize(ids) == text.encode("utf-8", "replace").decode()
 
 
-def test_rows_beyond_the_tokenizer_are_padding():
-    """And a list that a converter filled up by name."""
-    names = {f"t{i}": i for i in range(7)} | {"[PAD7]": 7, "[PAD8]": 8}
-    full = tokenizers.Tokenizer(tokenizers.models.BPE(names, []))
-    bare = tokenizers.Tokenizer(
-        tokenizers.models.BPE({f"t{i}": i for i in range(7)}, [])
-    )
-
-    assert vocabulary(full).size == vocabulary(bare).size == 7
-    assert vocabulary(full).id == vocabulary(bare).id
-
-
 def tiny(folder, kind="Qwen3", config=None, **changes):
     """A model of random weights in a folder, its embedding filled up from 10 to 16."""
     sizes = {

@@ -14,17 +14,13 @@ from hypothesis import strategies as st
 from decoding_core.errors import (
     ModelError,
     ModelNotFoundError,
-    VocabularyMismatchError,
 )
 from edge_app.cli import cli
 from models.files import locate
 from models.gguf_header import read_layout
-from models.local import describing, finding
+from models.local import finding
 from models.local.describing import (
-    MachineMemory,
     describe,
-    describe_pair,
-    machine_memory,
     token_names,
 )
 from models.local.finding import found_models, resolve
@@ -182,25 +178,6 @@ def test_nothing_in_a_foreign_folder_stops_the_list(machine):
         assert name not in done.stdout
 
 
-def test_padding_does_not_part_a_family(tmp_path):
-    """As in Qwen2.5, whose sizes round their embedding up to different numbers."""
-    tokens = [f"t{at}" for at in range(50)]
-    small = header_only(tmp_path / "small.gguf", tokens, unused=14)
-    large = header_only(tmp_path / "large.gguf", tokens, unused=78)
-    other = header_only(tmp_path / "other.gguf", [*tokens[:40], "x\x1b", *tokens[41:]])
-    named = header_only(tmp_path / "named.gguf", [*tokens, "[PAD50]", "[PAD51]"])
-    longer = header_only(tmp_path / "longer.gguf", [*tokens, "more"])
-    assert describe(small).vocabulary_id == describe(large).vocabulary_id
-    assert describe(small).vocabulary_size == 50
-    assert describe(named).vocabulary_id == describe(small).vocabulary_id
-    describe_pair(small, large)
-    with pytest.raises(VocabularyMismatchError, match="token 40 is 't40' in") as said:
-        describe_pair(small, other)
-    assert "\x1b" not in str(said.value)
-    with pytest.raises(VocabularyMismatchError, match="token 50 is missing in the"):
-        describe_pair(small, longer)
-
-
 def test_a_folder_for_transformers_is_one_of_them(machine):
     """Its vocabulary is that of a GGUF file made from it."""
     tokens = read_layout(SMALL).values["tokenizer.ggml.tokens"]
@@ -235,15 +212,6 @@ def test_a_folder_for_transformers_is_one_of_them(machine):
     write(folder / "config.json", {**config, "architectures": ["BertModel"]})
     with pytest.raises(ModelError, match="no language model"):
         describe(folder)
-
-
-@pytest.mark.parametrize("body", [b"{", b"[]", b'{"model": {"vocab": {"a": -7}}}'])
-def test_a_broken_folder_is_refused_with_a_sentence(tmp_path, body):
-    write(tmp_path / "config.json", {"architectures": ["LlamaForCausalLM"]})
-    (tmp_path / "model.safetensors").write_bytes(b"x")
-    (tmp_path / "tokenizer.json").write_bytes(body)
-    with pytest.raises(ModelError, match=r"damaged|names its tokens"):
-        describe(tmp_path)
 
 
 ODD = st.recursive(
@@ -311,21 +279,6 @@ def test_a_name_that_is_none_is_told_what_comes_near(machine):
     with pytest.raises(ModelNotFoundError, match="models pull qwen3-8b"):
         resolve("qwen3-8b")
     assert resolve(str(SMALL)) == SMALL
-
-
-def test_what_the_machine_has(tmp_path, monkeypatch):
-    found = machine_memory()
-    assert 0 < found.available <= found.total
-    limit = tmp_path / "memory.max"
-    limit.write_text("1000\n")
-    monkeypatch.setattr(describing, "_LIMIT", limit)
-    assert machine_memory() == MachineMemory(1000, 1000)
-    monkeypatch.setattr(describing, "_MEMINFO", tmp_path / "none")
-    limit.write_text("max\n")
-    assert machine_memory().total > 1000
-    asked = MachineMemory(total=100, available=50)
-    assert [asked.fit(n) for n in (50, 100, 101)] == ["fits", "tight", "too large"]
-    assert MachineMemory(0, 0).fit(1) is None
 
 
 def write(path, body):

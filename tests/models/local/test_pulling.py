@@ -189,23 +189,6 @@ def test_what_is_not_there_is_said_in_a_sentence(hub, name, words):
     assert not pulled_folder().exists()
 
 
-@pytest.mark.parametrize(
-    ("address", "words"),
-    [
-        ("http://127.0.0.1:9", "cannot be reached"),
-        ("nonsense", "HF_ENDPOINT is no address"),
-        ("http://[bad", "HF_ENDPOINT is no address"),
-        ("ftp://x", "HF_ENDPOINT is no address"),
-        ("http://hub.example.org", "would be sent in clear"),
-    ],
-)
-def test_an_address_that_cannot_be_asked(hub, monkeypatch, address, words):
-    """No token goes to one in clear."""
-    monkeypatch.setenv("HF_TOKEN", "hf_secret")
-    monkeypatch.setenv("HF_ENDPOINT", address)
-    assert words in sentence(specsteer("pull", f"{REPOSITORY}/{FILE}", "--yes"))
-
-
 @pytest.mark.parametrize("path", ["/api/", "/store/"])
 def test_a_hub_that_hardly_answers_is_left(hub, monkeypatch, path):
     """About a repository, and in a file; each byte that drips came in time."""
@@ -271,16 +254,6 @@ def test_nothing_is_pulled_before_the_licence_is_agreed_to(hub):
     assert "--yes does it" in sentence(done)
     assert "licence: llama3.2, LICENSE" in done.stderr
     assert hub.sent == 0
-
-
-def test_all_parts_of_a_split_model_come(hub):
-    parts = {f"q4/tiny-0000{n}-of-00002.gguf": bytes([n]) * 9 for n in (1, 2)}
-    hub.has(REPOSITORY, {**parts, "mmproj-tiny.gguf": b"x"})
-    done = specsteer("pull", REPOSITORY, "--yes")
-    assert done.exit_code == 0, done.output
-    for name, content in parts.items():
-        assert (folder_of(REPOSITORY) / name).read_bytes() == content
-    assert not (folder_of(REPOSITORY) / "mmproj-tiny.gguf").exists()
 
 
 def test_a_folder_for_transformers_comes_without_what_could_run(hub):

@@ -55,13 +55,6 @@ def test_a_build_without_cuda_is_told_how_to_get_it(machine):
     assert layers_on_accelerator(EngineSettings()) == 0
 
 
-def test_apple_silicon_and_nvidia_smi_alone_are_taken_for_signs(machine):
-    machine.apple()
-    assert 'CMAKE_ARGS="-DGGML_METAL=on"' in describe_accelerators(EngineSettings())
-    machine.nvidia_smi()
-    assert "names no card" in describe_accelerators(EngineSettings())
-
-
 def test_where_the_build_has_it_all_layers_run_there_but_what_is_set_wins(machine):
     machine.card("NVIDIA L4")
     machine.built_for_it()
@@ -96,22 +89,6 @@ def test_a_trial_runs_in_a_child_and_its_answer_is_kept(home, monkeypatch):
 
 
 OTHER = {"machine": "other", "facts": {"works": True, "reason": "old"}}
-
-
-@pytest.mark.parametrize("note", ["{", json.dumps(OTHER)])
-def test_another_build_is_tried_anew(home, monkeypatch, note):
-    """A note of another machine or build does not count, nor one that is damaged."""
-    (home / "engine-probe.json").write_text(note)
-    monkeypatch.setattr(accelerators, "_try_in_child", lambda _: Answer(False, "new"))
-    assert accelerators.probe() == Answer(False, "new")
-
-
-@pytest.mark.parametrize(("wish", "works"), [("on", True), ("off", False)])
-def test_the_person_may_override(monkeypatch, wish, works):
-    """Without a trial."""
-    monkeypatch.setenv(accelerators.BUFFERS_VARIABLE, wish)
-    monkeypatch.setattr(accelerators, "_try_in_child", lambda _: pytest.fail("tried"))
-    assert accelerators.probe().works is works
 
 
 def test_a_crash_of_the_child_means_no(monkeypatch, tmp_path):

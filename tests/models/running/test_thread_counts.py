@@ -5,10 +5,8 @@ from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.files import locate
 from models.running import machine
 from models.running.machine import (
-    best_of,
     describe_threads,
     fit_threads,
-    known_times,
     threads_beside,
 )
 from models.running.settings import EngineSettings
@@ -59,17 +57,6 @@ def test_what_was_measured_beside_others_is_not_kept(home, context, monkeypatch)
     assert context.position(0) == 2
 
 
-@pytest.mark.parametrize("note", ["{", "[]", '{"machine": "other", "facts": {}}', "{}"])
-def test_a_note_that_is_not_of_this_machine_is_written_anew(
-    home, context, monkeypatch, note
-):
-    """Or that is damaged."""
-    (home / "engine-threads.json").write_text(note)
-    monkeypatch.setattr(machine, "_measure", lambda *_: {2: 3.0, 1: 5.0})
-    assert fit_threads(context, 1) == 2
-    assert known_times(context.model.path, 1) == {2: 3.0, 1: 5.0}
-
-
 def test_a_number_that_was_set_is_left(monkeypatch, context):
     """In the settings of the model, or by the variable where these have none."""
     monkeypatch.setattr(machine, "_measure", fail)
@@ -90,19 +77,6 @@ def test_a_variable_that_is_no_number_of_threads_is_refused(wish, monkeypatch, c
     monkeypatch.setenv(machine.THREADS_VARIABLE, wish)
     with pytest.raises(InvalidSettingsError, match="SPECSTEER_THREADS must"):
         fit_threads(context, 1)
-
-
-@pytest.mark.parametrize(
-    ("known", "most", "best"),
-    [
-        ({8: 10.0, 4: 10.4, 2: 15.0}, 8, 4),
-        ({8: 10.0, 4: 12.0, 2: 11.0}, 4, 2),
-        ({8: 10.0}, 4, 1),
-    ],
-)
-def test_the_fewest_that_are_about_as_fast(known, most, best):
-    """Of those that are allowed; half of the cores where nothing was measured."""
-    assert best_of(known, most) == best
 
 
 class Scripted:
