@@ -8,10 +8,9 @@ import json
 import tomllib
 from pathlib import Path
 
-import pytest
-
 from personal_store.cleaning.cleaning import clean_mail, clean_text
 from personal_store.mail.mail import parse
+from tests.personal_store.cleaning.misread import misread
 
 FOLDER = Path(__file__).parent / "awkward"
 AWKWARD = json.loads((FOLDER / "expected.json").read_text("utf-8"))
@@ -22,70 +21,47 @@ SHORT = "The boat leaves at six."
 OWN = f"{SHORT}\n\nBest,\nNils"
 
 
-@pytest.mark.parametrize("below", CASES["words_of_others"])
-def test_words_of_others_go(below):
-    assert clean_text(f"{YES}\n\n{below}\n").text == YES
-
-
-@pytest.mark.parametrize("below", CASES["right_below"])
-def test_words_of_others_right_below_ones_own_go(below):
-    assert clean_text(f"{SHORT}\n{below}").text == SHORT
-    assert clean_text(f"{OWN}\n{below}").text == OWN
-
-
-@pytest.mark.parametrize("below", CASES["no_writing"])
-def test_what_is_no_writing_goes(below):
-    assert clean_text(f"{OWN}{below}\n").text == OWN
-
-
-@pytest.mark.parametrize("case", CASES["left"], ids=lambda case: case["body"][:40])
-def test_what_is_left_of_a_mail(case):
-    assert clean_text(case["body"]).text == case["own"]
-
-
-@pytest.mark.parametrize("body", CASES["writing"])
-def test_writing_stays(body):
-    assert clean_text(body).text == body
-
-
-@pytest.mark.parametrize("banner", CASES["banners"])
-def test_what_a_server_puts_above_a_message_goes(banner):
-    assert clean_text(f"{banner}\n\n{OWN}").text == OWN
-    assert clean_text(banner).text == banner
-
-
-def test_it_says_whether_others_were_cut():
+def test_words_of_others_go():
+    """With a blank line above them, or right below one's own."""
+    below = CASES["words_of_others"]
+    assert misread((f"{YES}\n\n{one}\n", YES) for one in below) == []
+    below = CASES["right_below"]
+    assert (
+        misread((f"{own}\n{one}", own) for one in below for own in (SHORT, OWN)) == []
+    )
     assert clean_text("Yes.\n\n> Will you?").trimmed
     assert not clean_text("Yes.\n\n-- \nUma").trimmed
 
 
-# Sentences about phones, lists and people, which machines write as well.
+def test_what_is_no_writing_goes():
+    """A tagline also below a letter without a sign-off; a banner alone stays."""
+    assert misread((f"{OWN}{one}\n", OWN) for one in CASES["no_writing"]) == []
+    taglines = [(own, one) for own in (OWN, SHORT) for one in TEXTS["taglines"]]
+    assert misread((f"{own}\n\n{one}\n", own) for own, one in taglines) == []
+    assert misread((f"{one}\n\n{OWN}", OWN) for one in CASES["banners"]) == []
+    assert misread((one, one) for one in CASES["banners"]) == []
 
 
-@pytest.mark.parametrize("text", TEXTS["sentences"] + TEXTS["letters"])
-def test_what_a_person_writes_stays(text):
-    """Alone, below a greeting, and above a sign-off."""
-    for body in (text, f"Hello Ann,\n\n{text}", f"Hello Ann,\n\n{text}\n\nBest,\nNils"):
-        assert clean_text(body).text == body
+def test_what_is_left_of_a_mail():
+    assert misread((case["body"], case["own"]) for case in CASES["left"]) == []
 
 
-@pytest.mark.parametrize("tagline", TEXTS["taglines"])
-def test_a_tagline_goes(tagline):
-    """Below a letter with a sign-off, and below one without."""
-    for own in (OWN, SHORT):
-        assert clean_text(f"{own}\n\n{tagline}\n").text == own
+def test_what_a_person_writes_stays():
+    """Sentences about phones, lists and people, which machines write as well: alone,
+    below a greeting, and above a sign-off."""
+    assert misread((text, text) for text in CASES["writing"]) == []
+    frames = ("{}", "Hello Ann,\n\n{}", "Hello Ann,\n\n{}\n\nBest,\nNils")
+    texts = TEXTS["sentences"] + TEXTS["letters"]
+    bodies = [frame.format(text) for text in texts for frame in frames]
+    assert misread((body, body) for body in bodies) == []
 
 
-# Mail as it really arrives.
-
-
-@pytest.mark.parametrize("name", AWKWARD)
-def test_own_words_stay_and_others_go(name):
+def test_of_mail_as_it_really_arrives_own_words_stay_and_others_go():
     """Every fragment of the writer survives; no fragment of anybody else does."""
-    expected = AWKWARD[name]
-
-    text = clean_mail(parse((FOLDER / f"{name}.eml").read_bytes())).text
-
-    assert [part for part in expected["own"] if part not in text] == []
-    assert [part for part in expected["foreign"] if part in text] == []
-    assert [part for part in expected["noise"] if part in text] == []
+    wrong = []
+    for name, expected in AWKWARD.items():
+        text = clean_mail(parse((FOLDER / f"{name}.eml").read_bytes())).text
+        wrong += [(name, part) for part in expected["own"] if part not in text]
+        others = expected["foreign"] + expected["noise"]
+        wrong += [(name, part) for part in others if part in text]
+    assert wrong == []
