@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -18,9 +17,8 @@ from personal_store.search.tables import check
 from tests.dying import run_to
 from tests.mailboxes import ME, mailbox, many
 from tests.personal_store.stores import content, ids
-from tests.waiting import at_once
+from tests.waiting import ROOT, at_once
 
-ROOT = Path(__file__).parents[2]
 IMPORT = """
 import sys
 from pathlib import Path
@@ -50,23 +48,25 @@ with Store.open(Path(sys.argv[1])) as store:
 """
 
 
-def without_ids(path):
+def rows(path):
+    """All of a sound store, but for ids and sources: who came first is not settled."""
     with Store.open(path) as store:
         assert check(store.db) == []
-        return content(store)
+        records, labels = content(store)
+        return [(row[0], *row[3:]) for row in records], labels
 
 
 def clean_import(folder, *paths):
     with Store.open(folder / "clean.db") as store:
         for path in paths:
             import_source(store, "mbox", path, me=[ME])
-    return without_ids(folder / "clean.db")
+    return folder / "clean.db"
 
 
-def sources(folder, count, size, seed=3):
+def sources(folder, count, size):
     """Mailboxes that overlap."""
-    letters = many(size, seed)
-    rng = random.Random(seed)
+    letters = many(size, 3)
+    rng = random.Random(3)
     paths = [folder / f"{number}.mbox" for number in range(count)]
     for path in paths:
         path.write_bytes(mailbox(rng.sample(letters, 3 * len(letters) // 4)))
@@ -77,11 +77,10 @@ def sources(folder, count, size, seed=3):
 @pytest.mark.slow
 def test_kills_while_forgetting(tmp_path):
     """Wherever it dies: gone or not, never half, and sound; the next one ends it."""
-    (path,) = sources(tmp_path, 1, 600)
-    clean_import(tmp_path, path)
+    clean = clean_import(tmp_path, *sources(tmp_path, 1, 600))
 
     def with_a_backup(name):
-        store = shutil.copy(tmp_path / "clean.db", tmp_path / f"{name}.db")
+        store = shutil.copy(clean, tmp_path / f"{name}.db")
         with Store.open(store) as opened:
             back_up(opened.db, store)
             return store, len(ids(opened))
@@ -104,7 +103,7 @@ def test_kills_while_forgetting(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_really_full_disk(tmp_path, monkeypatch):
+def test_a_really_full_disk(tmp_path):
     """A file system of 2 MB: a sentence, and what was committed is there."""
     mounted = tmp_path / "small"
     mounted.mkdir()
@@ -145,23 +144,11 @@ export SPECSTEER_HOME={mounted} SPECSTEER_EXTRA_BUFFERS=off
 
 
 @pytest.mark.slow
-def test_four_processes_at_once(tmp_path, monkeypatch):
+def test_four_processes_at_once(tmp_path):
     """Overlapping mailboxes from four sides into a store that does not exist yet."""
-    paths = sources(tmp_path, 4, 120)
-    clean_import(tmp_path, *paths)
-    at_once(
-        IMPORT,
-        *([tmp_path / "store.db", *paths[turn:], *paths[:turn]] for turn in range(4)),
-    )
-
-    mine, clean = (content_of(tmp_path / f"{name}.db") for name in ("store", "clean"))
-    assert mine == clean
-
-
-def content_of(path):
-    """Without sources: who came first is not settled."""
-    records, labels = without_ids(path)
-    return [(row[0], *row[3:]) for row in records], labels
+    paths, store = sources(tmp_path, 4, 120), tmp_path / "store.db"
+    at_once(IMPORT, *([store, *paths[turn:], *paths[:turn]] for turn in range(4)))
+    assert rows(store) == rows(clean_import(tmp_path, *paths))
 
 
 def test_an_interrupted_backup_leaves_the_old_one(tmp_path, monkeypatch):

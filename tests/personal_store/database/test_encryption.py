@@ -3,7 +3,6 @@
 import subprocess
 import sys
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
@@ -13,9 +12,9 @@ from personal_store.errors import StoreBusyError, StoreLockedError
 from personal_store.lifecycle.forgetting import _overwrite, delete, forget
 from personal_store.lifecycle.proof import prove
 from personal_store.transfer import merge, restore
-from tests.personal_store.stores import SECRET, content, fill, found, ids
+from tests.personal_store.stores import BALLOON, SECRET, content, fill, found, ids
+from tests.waiting import ROOT
 
-ROOT = Path(__file__).parents[3]
 KEY = "correct horse \"battery' ü"
 RAW = keys.fresh()
 """Opens at once; a passphrase is stretched for 0.1 s, each time."""
@@ -35,21 +34,16 @@ def rows(path):
         return content(store)
 
 
-def files(path):
-    """What `specsteer` keeps; the mailbox that was imported lies elsewhere."""
-    return b"".join(file.read_bytes() for file in path.parent.glob("store*"))
-
-
 @pytest.mark.parametrize("key", [KEY, RAW], ids=["passphrase", "raw"])
 def test_there_and_back(path, key, monkeypatch):
     """With a passphrase and with a raw key; the backup goes along both ways."""
     before = rows(path)
     encrypt(path, key)
     assert backup_path(path).exists()
-    for file in path.parent.glob("store*"):
-        assert not file.read_bytes().startswith(PLAIN)
-    assert SECRET[:30].encode() not in files(path)
-    assert b"CREATE TABLE" not in files(path)
+    for data in [file.read_bytes() for file in path.parent.glob("store*")]:
+        assert not data.startswith(PLAIN)
+        assert SECRET[:30].encode() not in data
+        assert b"CREATE TABLE" not in data
     assert path.stat().st_mode & 0o777 == 0o600
 
     monkeypatch.setattr(keys, "_known", {})
@@ -64,19 +58,26 @@ def test_there_and_back(path, key, monkeypatch):
 
 
 def test_a_wrong_key_and_none_are_a_sentence(path, monkeypatch):
+    """So is what is already done."""
+    with pytest.raises(StoreError, match="is not encrypted"):
+        decrypt(path)
+    with pytest.raises(StoreError, match="8 characters"):
+        encrypt(path, "short")
     encrypt(path, KEY)
+    with pytest.raises(StoreError, match="already"):
+        encrypt(path, RAW)
     monkeypatch.setattr(keys, "_known", {})
     with pytest.raises(StoreLockedError, match="give its passphrase in SPECSTEER"):
         Store.open(path)
     monkeypatch.setenv(keys.VARIABLE, "something else")
     with pytest.raises(StoreLockedError, match="the key does not fit"):
         Store.open(path)
-    monkeypatch.setenv(keys.VARIABLE, KEY)
-    Store.open(path).close()
 
 
 def test_the_person_is_asked_once(path, monkeypatch):
-    """Where there is a terminal; other threads use what was answered."""
+    """Where there is a terminal; others use what was answered. A backup is opened
+    with the key of its store: the keyring knows one for that alone."""
+    before = rows(path)
     encrypt(path, RAW)
     monkeypatch.setattr(keys, "_known", {})
     asked = []
@@ -85,17 +86,13 @@ def test_the_person_is_asked_once(path, monkeypatch):
     Store.open(path).close()
     assert len(asked) == 1
 
-
-def test_a_backup_is_opened_with_the_key_of_its_store(path, monkeypatch):
-    """The keyring knows a key for the store alone."""
-    encrypt(path, RAW)
-    before = rows(path)
     monkeypatch.setattr(keys, "_known", {})
     monkeypatch.setattr(keys, "in_keyring", lambda p: RAW if p == path else "")
     with Store.open(path) as store:
         store.db.execute("DELETE FROM record WHERE title = 'Plan'")
         assert restore(store.db, path, backup_path(path)) == 0
         assert content(store) == before
+    assert len(asked) == 1
 
 
 def test_without_the_extra_it_says_what_to_install(path, monkeypatch):
@@ -125,16 +122,6 @@ def test_nothing_happens_while_another_program_reads(path, monkeypatch):
     encrypt(path, RAW)
 
 
-def test_twice_and_the_wrong_way_round_are_refused(path):
-    with pytest.raises(StoreError, match="is not encrypted"):
-        decrypt(path)
-    with pytest.raises(StoreError, match="8 characters"):
-        encrypt(path, "short")
-    encrypt(path, RAW)
-    with pytest.raises(StoreError, match="already"):
-        encrypt(path, RAW)
-
-
 def test_an_encrypted_store_lives_like_any_other(path, tmp_path):
     """Imported into, searched, forgotten in, merged with a plain one."""
     encrypt(path, RAW)
@@ -143,7 +130,7 @@ def test_an_encrypted_store_lives_like_any_other(path, tmp_path):
         plain.add_identities(["sam@work.example"])
     with Store.open(path) as store:
         assert fill(store, tmp_path).added == 0
-        balloon = ids(store, "title = 'Confidential balloon'")
+        balloon = ids(store, BALLOON)
         assert found(store, "zanzibarensis") == balloon
         assert forget(store.db, path, balloon).left == ()
         merge(store.db, path, tmp_path / "plain.db")
@@ -151,15 +138,6 @@ def test_an_encrypted_store_lives_like_any_other(path, tmp_path):
         assert found(store, "second address wishes")
     with Store.open(tmp_path / "plain.db") as plain:
         assert merge(plain.db, plain.path, path).forgotten == 1
-
-
-def sealed(path):
-    """A store of which a text has just gone, encrypted with its backup."""
-    encrypt(path, RAW)
-    with Store.open(path) as store:
-        delete(store.db, ids(store, "title = 'Confidential balloon'"))
-        _overwrite(store.db, path)
-    return path
 
 
 @contextmanager
@@ -189,9 +167,8 @@ def row_in_the_backup(path):
 
 
 def plain_bytes_in_a_page(path):
-    data = bytearray(path.read_bytes())
-    data[-900:-840] = SECRET[:60].encode()
-    path.write_bytes(data)
+    data = path.read_bytes()
+    path.write_bytes(data[:-900] + SECRET[:60].encode() + data[-840:])
 
 
 def plain_bytes_behind_the_last_page(path):
@@ -211,8 +188,10 @@ def plain_bytes_behind_the_last_page(path):
 )
 def test_what_is_left_in_an_encrypted_store_is_found(path, plant):
     """Everything but what lies in a gap between two rows of a page that is in use."""
-    sealed(path)
+    encrypt(path, RAW)
     with Store.open(path) as store:
+        delete(store.db, ids(store, BALLOON))
+        _overwrite(store.db, path)
         assert prove(store.db, path).left == ()
     plant(path)
     with Store.open(path) as store:

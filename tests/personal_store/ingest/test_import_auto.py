@@ -2,7 +2,6 @@
 
 import json
 import os
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -11,23 +10,15 @@ from personal_store import SourceError, import_source, importers
 from personal_store.discovery import discover
 from personal_store.transfer import as_lines
 from tests.mailboxes import mailbox, message
-
-
-def put(path, data):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data if isinstance(data, bytes) else data.encode())
-
+from tests.personal_store.stores import lay, zipped
 
 REVIEW = {
-    "properties": {
-        "google_maps_url": "https://maps.example.org/?cid=1",
-        "five_star_rating_published": 4,
-        "review_text_published": "Lovely soup, slow service.",
-    }
+    "google_maps_url": "https://maps.example.org/?cid=1",
+    "review_text_published": "Lovely soup, slow service.",
 }
 FILES = {
     "Takeout/Mail/All mail.mbox": mailbox([message(number=1)]),
-    "Takeout/Maps/Reviews.json": json.dumps({"features": [REVIEW]}),
+    "Takeout/Maps/Reviews.json": json.dumps({"features": [{"properties": REVIEW}]}),
     "Takeout/archive_browser.html": "<html>",
     "Takeout/Photos/a.jpg": b"\xff\xd8",
     "Maildir/cur/1:2,S": message("A letter of its own.", number=2),
@@ -45,9 +36,7 @@ FILES = {
 
 @pytest.fixture
 def folder(tmp_path):
-    for name, content in FILES.items():
-        put(tmp_path / "mine" / name, content)
-    return tmp_path / "mine"
+    return lay(tmp_path / "mine", FILES)
 
 
 def plan(path, *, mine=False):
@@ -71,7 +60,7 @@ def test_every_file_finds_its_importer(folder, mine):
     assert {file.name for file in discovery.left} == LEFT
 
 
-def test_the_export_of_a_store_says_who_wrote_it(store, folder, tmp_path):
+def test_the_export_of_a_store_says_who_wrote_it(store, folder):
     """Its lines name the writer of each; a table of the same format does not."""
     import_source(store, "markdown", folder)
     with (folder / "exported.jsonl").open("wb") as file:
@@ -92,54 +81,51 @@ def test_what_is_found_is_imported_once(store, folder):
     assert sum(report.added for report in again) == 0
 
 
-def test_an_archive_is_looked_into(folder, tmp_path):
+def test_an_archive_is_looked_into(tmp_path):
     """Texts in it are likely a program's, so they are left; the rest is found."""
-    with zipfile.ZipFile(tmp_path / "export.zip", "w") as packed:
-        for file in sorted(folder.rglob("*")):
-            packed.write(file, file.relative_to(folder))
+    (tmp_path / "export.zip").write_bytes(zipped(FILES))
 
     assert plan(tmp_path / "export.zip") == SIGNED
     assert plan(tmp_path / "export.zip", mine=True) == SIGNED  # a Takeout lies in it
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_a_single_file_is_recognised_by_what_it_is(folder, name):
-    """As in a folder, but that Maildir's names mean nothing by themselves."""
-    whole = discover(folder, mine=True)
+def test_a_single_file_is_recognised_by_what_it_is(folder):
+    """As in a folder."""
     kinds = {
-        found.kind
-        for found in whole.found
+        file.path: found.kind
+        for found in discover(folder, mine=True).found
         for source in found.sources
         for file in getattr(source, "files", (source,))
-        if file.path == folder / name
     }
-
-    assert set(plan(folder / name, mine=True)) == kinds
+    assert len(kinds) == sum((SIGNED | UNSIGNED).values())
+    for path in (folder / name for name in FILES):
+        assert set(plan(path, mine=True)) == {kinds.get(path)} - {None}, path
 
 
 @pytest.fixture
 def shut(folder, monkeypatch):
     """A file and a folder that may not be opened, even by the administrator."""
-    put(folder / "locked" / "more.md", "Nobody reads this.")
+    lay(folder, {"locked/more.md": "Nobody reads this."})
     closed = (folder / "diary.md", folder / "locked")
-    scandir, opened = os.scandir, Path.open
 
-    def refuse(call):
+    def refuse(where, name):
+        call = getattr(where, name)
+
         def refused(path, *args, **options):
             if Path(path) in closed:
                 raise PermissionError(13, "Permission denied", str(path))
             return call(path, *args, **options)
 
-        return refused
+        monkeypatch.setattr(where, name, refused)
 
-    monkeypatch.setattr(os, "scandir", refuse(scandir))
-    monkeypatch.setattr(Path, "open", refuse(opened))
+    refuse(os, "scandir")
+    refuse(Path, "open")
     return folder
 
 
 def test_what_cannot_be_opened_is_told_and_the_rest_is_found(shut):
     """Files and folders that are shut, and broken archives."""
-    put(shut / "half.zip", b"PK\x03\x04 and no more")
+    lay(shut, {"half.zip": b"PK\x03\x04 and no more"})
 
     discovery = discover(shut, mine=True)
 
@@ -153,65 +139,56 @@ def test_what_cannot_be_opened_is_told_and_the_rest_is_found(shut):
     assert "half.zip cannot be read" in broken
 
 
-def test_a_folder_inside_that_may_not_be_opened_is_a_failure(store, shut):
-    """Not passed over in silence."""
-    put(shut / "more.md", "It rained in the evening.")
-
+def test_what_may_not_be_opened_is_a_failure_or_one_sentence(store, shut):
+    """Inside a folder it is not passed over in silence; alone it is refused."""
+    lay(shut, {"more.md": "It rained in the evening."})
     report = import_source(store, "markdown", shut)
-
     assert report.added == 1
     assert sorted(map(str, report.failures)) == [
         f"{shut / 'diary.md'}: it cannot be read: permission denied",
         f"{shut / 'locked'}: cannot be read: permission denied",
     ]
+    for name in ("diary.md", "locked"):
+        for kind in ("markdown", "mbox", "keep", "pst"):
+            with pytest.raises(SourceError, match=f"{name} cannot be read"):
+                import_source(store, kind, shut / name)
 
 
-@pytest.mark.parametrize("kind", ["markdown", "mbox", "keep", "pst"])
-@pytest.mark.parametrize("name", ["diary.md", "locked"])
-def test_a_path_that_may_not_be_opened_is_one_sentence(store, shut, kind, name):
-    with pytest.raises(SourceError, match=f"{name} cannot be read"):
-        import_source(store, kind, shut / name)
-
-
-@pytest.mark.parametrize("kind", importers.available())
-def test_every_importer_refuses_an_empty_folder(store, tmp_path, kind):
+def test_every_importer_refuses_an_empty_folder(store, tmp_path):
     """With a sentence, and without a trace; so do all together if nothing is there."""
     (tmp_path / "empty").mkdir()
-
-    with pytest.raises(SourceError, match=r"\.$"):
-        import_source(store, kind, tmp_path / "empty")
+    for kind in importers.available():
+        with pytest.raises(SourceError, match=r"\.$"):
+            import_source(store, kind, tmp_path / "empty")
     with pytest.raises(SourceError, match="There is no file or folder"):
         discover(tmp_path / "nowhere")
 
 
 def test_columns_are_remembered_for_the_same_shape(store, tmp_path):
     """Whatever the order and the name of the file; told ones beat them."""
-    put(tmp_path / "a.csv", "Was,Wann\nEs regnete den ganzen Tag.,2024-03-12\n")
-    put(tmp_path / "b.csv", "wann,was\n2024-03-13,Und am Morgen noch immer.\n")
-    put(tmp_path / "c.csv", "Andere,Wann\nSpalten ganz anderer Art hier.,x\n")
-
-    told = import_source(store, "csv", tmp_path / "a.csv", mapping={"date": "Wann"})
-    known = import_source(store, "csv", tmp_path / "b.csv")
-    other = import_source(store, "csv", tmp_path / "c.csv")
-
-    assert told.notes == [
-        "a.csv: text=Was, date=Wann; remembered for files with these columns"
-    ]
-    assert known.notes == [
-        "b.csv: text=was, date=wann (as the last time; --map FIELD=COLUMN changes it)"
-    ]
-    assert other.notes == [
-        "c.csv: text=Andere (guessed; --map FIELD=COLUMN changes it)"
+    tables = {
+        "a.csv": "Was,Wann\nEs regnete den ganzen Tag.,2024-03-12\n",
+        "b.csv": "wann,was\n2024-03-13,Und am Morgen noch immer.\n",
+        "c.csv": "Andere,Wann\nSpalten ganz anderer Art hier.,x\n",
+    }
+    lay(tmp_path, tables)
+    notes = []
+    for name in tables:
+        mapping = {"date": "Wann"} if name == "a.csv" else None
+        notes += import_source(store, "csv", tmp_path / name, mapping=mapping).notes
+    assert notes == [
+        "a.csv: text=Was, date=Wann; remembered for files with these columns",
+        "b.csv: text=was, date=wann (as the last time; --map FIELD=COLUMN changes it)",
+        "c.csv: text=Andere (guessed; --map FIELD=COLUMN changes it)",
     ]
     assert [r.sent_at is not None for r in store.records()] == [True, True, False]
 
 
 def test_one_bad_table_does_not_keep_the_others_out(store, tmp_path):
     """A column can be left out."""
-    put(tmp_path / "t" / "a.csv", "a,b\n1,2\n")
-    put(tmp_path / "t" / "b.csv", "text,score\nIt rained all day.,3\n")
-
-    report = import_source(store, "csv", tmp_path / "t", mapping={"rating": ""})
+    tables = {"a.csv": "a,b\n1,2\n", "b.csv": "text,score\nIt rained all day.,3\n"}
+    folder = lay(tmp_path / "t", tables)
+    report = import_source(store, "csv", folder, mapping={"rating": ""})
 
     assert (report.added, report.failed) == (1, 1)
     assert "which column holds the text" in str(report.failures[0])

@@ -33,16 +33,11 @@ def letters(count, seed=1):
     for number in range(1000, 1000 + count // 50):
         first, second = (f"The question of part {one} is open." for one in (number, 2))
         asked = f"{first} It will be long.\n{second} We shall see what they say."
-        own_id = f"<{number}a@example.org>"
-        answer = message(
-            f"Yes, {number} times.\n\n{asked}",
-            number=number,
-            headers=f"In-Reply-To: {own_id}",
-        )
+        body, own_id = f"Yes, {number} times.\n\n{asked}", f"<{number}a@example.org>"
+        answer = message(body, number=number, headers=f"In-Reply-To: {own_id}")
         other = {"sender": "P <p@example.org>", "to": ME, "number": None}
-        question = message(asked, **other, headers=f"Message-ID: {own_id}")
         messages.insert(7 * (number - 1000), answer)
-        messages.append(question)
+        messages.append(message(asked, **other, headers=f"Message-ID: {own_id}"))
     return messages
 
 

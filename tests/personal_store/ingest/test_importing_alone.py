@@ -1,11 +1,8 @@
 """One import at a time, room on the disk, and files that change while one looks."""
 
-import os
-import signal
 import subprocess
 import sys
-from collections import namedtuple
-from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,8 +11,8 @@ from personal_store.discovery import settled
 from personal_store.errors import SourceError, StoreBusyError
 from personal_store.import_runs import importing_alone
 from tests.mailboxes import ME, mailbox, message
+from tests.waiting import ROOT
 
-ROOT = Path(__file__).parents[3]
 HOLD = """
 import sys
 from pathlib import Path
@@ -34,28 +31,16 @@ def letters(tmp_path):
     return path
 
 
-@pytest.fixture
-def holder(store):
+def test_a_second_import_is_told_who_is_ahead(store, letters):
+    """Since when, and which process; nothing is written. One that was killed locks
+    nothing."""
     command = [sys.executable, "-c", HOLD, str(store.path)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as child:
         assert child.stdout.readline() == b"held\n"
-        yield child
+        with pytest.raises(StoreBusyError, match=f" since .*process {child.pid}"):
+            import_source(store, "mbox", letters, me=[ME])
+        assert not store.identities()
         child.kill()
-
-
-def test_a_second_import_is_told_who_is_ahead(store, letters, holder):
-    """Since when, and which process; nothing is written."""
-    with pytest.raises(StoreBusyError) as caught:
-        import_source(store, "mbox", letters, me=[ME])
-
-    assert f"(process {holder.pid})" in str(caught.value)
-    assert " since " in str(caught.value)
-    assert not store.identities()
-
-
-def test_a_killed_import_locks_nothing(store, letters, holder):
-    os.kill(holder.pid, signal.SIGKILL)
-    holder.wait()
 
     assert import_source(store, "mbox", letters).added == 1
 
@@ -71,25 +56,18 @@ def test_two_threads_of_a_process_exclude_each_other_too(store, letters):
     assert import_source(store, "mbox", letters).added == 1
 
 
-@pytest.mark.parametrize("free", [0, 10_000_000])
-def test_a_nearly_full_disk_is_one_sentence(store, letters, monkeypatch, free):
-    """Before anything is written."""
-    usage = namedtuple("usage", "total used free")(10**9, 10**9 - free, free)
-    monkeypatch.setattr(import_runs.shutil, "disk_usage", lambda _: usage)
-
-    with pytest.raises(StoreError, match=r"is nearly full: .* are free"):
-        import_source(store, "mbox", letters)
-
+def test_a_nearly_full_disk_is_one_sentence(store, letters, monkeypatch):
+    """Before anything is written; bytes are said in words."""
+    for free, words in ((0, "0 bytes"), (9_960_000, "10.0 MB")):
+        usage = SimpleNamespace(free=free)
+        monkeypatch.setattr(import_runs.shutil, "disk_usage", lambda _, it=usage: it)
+        with pytest.raises(StoreError, match=f"is nearly full: .* {words} are free"):
+            import_source(store, "mbox", letters)
     assert not store.identities()
 
-
-@pytest.mark.parametrize(
-    ("count", "words"),
-    [(0, "0 bytes"), (999, "999 bytes"), (1500, "1.5 kB"), (320_400, "320 kB"),
-     (9_960_000, "10.0 MB"), (1_400_000_000, "1.4 GB"), (3 * 10**15, "3000.0 TB")],
-)  # fmt: skip
-def test_bytes_in_words(count, words):
-    assert import_runs.in_words(count) == words
+    words = {999: "999 bytes", 1500: "1.5 kB", 320_400: "320 kB", 14 * 10**8: "1.4 GB"}
+    assert {count: import_runs.in_words(count) for count in words} == words
+    assert import_runs.in_words(3 * 10**15) == "3000.0 TB"
 
 
 def test_files_are_told_of_when_they_rest(tmp_path):

@@ -1,7 +1,6 @@
 """What has been imported is not read again, and what changes is."""
 
 import os
-import zipfile
 
 import pytest
 
@@ -10,7 +9,7 @@ from personal_store.importers import load
 from personal_store.lifecycle import writing
 from personal_store.lifecycle.forgetting import forget
 from tests.mailboxes import ME, mailbox, many, message
-from tests.personal_store.stores import content
+from tests.personal_store.stores import content, lay, zipped
 
 OLD = 1_700_000_000
 
@@ -65,30 +64,27 @@ LETTERS = [message(f"This is letter {n} of all.", number=n) for n in range(30)]
 
 
 def test_what_is_told_otherwise_is_read_otherwise(store, tmp_path, read, monkeypatch):
-    """Addresses, raw bodies, cleaning rules, the program, the importer."""
+    """Addresses, raw bodies, cleaning rules, the program, the importer; once each."""
     path = write(tmp_path / "a.txt", mailbox(many(9)))
 
-    def reads(kind="mbox", **options):
+    def reads_once(kind="mbox", **options):
         del read[:]
         import_source(store, kind, path, **options)
-        return bool(read)
+        assert len(read) == 1
+        import_source(store, kind, path)
+        assert len(read) == 1
 
-    assert reads()
-    assert not reads()
-    assert reads(me=["p1@example.org"])
-    assert not reads()
+    reads_once()
+    reads_once(me=["p1@example.org"])
     writing.keep_bodies(store.db, False)
-    assert reads()
-    assert not reads()
+    reads_once()
     monkeypatch.setattr(importing, "VERSION", importing.VERSION + 1)
-    assert reads()
-    assert not reads()
+    reads_once()
     monkeypatch.setattr(import_runs, "_program", lambda: "another")
-    assert reads()
-    assert not reads()
-    assert reads("text")
-    assert not reads("text")
-    assert not reads()
+    reads_once()
+    reads_once("text")
+    import_source(store, "mbox", path)
+    assert len(read) == 1
 
 
 def test_forgotten_texts_stay_away(store, tmp_path, read):
@@ -106,6 +102,14 @@ def test_forgotten_texts_stay_away(store, tmp_path, read):
     assert report.reasons == {"forgotten before": 2}
 
 
+def at_once(path):
+    """What an import of all of it reports, and makes of a new store: rows, texts."""
+    with Store.open(path.with_name("whole.db")) as whole:
+        whole.add_identities([ME])
+        report = import_source(whole, "mbox", path)
+        return report, content(whole), {record.text for record in whole.records()}
+
+
 @pytest.mark.parametrize("cut", [1, 7, 30])
 def test_of_a_grown_mailbox_only_the_new_part_is_read(store, tmp_path, read, cut):
     """With the same rows and counts in the end as of one that was read whole."""
@@ -118,13 +122,11 @@ def test_of_a_grown_mailbox_only_the_new_part_is_read(store, tmp_path, read, cut
     third = import_source(store, "mbox", path)
 
     assert read == [0, size]
-    with Store.open(tmp_path / "whole.db") as whole:
-        whole.add_identities([ME])
-        at_once = import_source(whole, "mbox", path)
-        assert content(store) == content(whole)
-    assert first.added + second.added == at_once.added
+    whole, rows, _ = at_once(path)
+    assert content(store) == rows
+    assert first.added + second.added == whole.added
     assert sum(counts(second)) == sum(counts(third)) == len(messages)
-    assert second.failed == third.failed == at_once.failed
+    assert second.failed == third.failed == whole.failed
 
 
 BEFORE, AFTER = mailbox(LETTERS[:9]), mailbox(LETTERS[:20])
@@ -139,20 +141,14 @@ BEFORE, AFTER = mailbox(LETTERS[:9]), mailbox(LETTERS[:20])
     ],
     ids=["one changed in the middle", "one gone from the middle", "one was cut short"],
 )
-def test_a_mailbox_that_did_more_than_grow_is_read_whole(
-    store, tmp_path, read, before, after
-):
+def test_one_that_did_more_is_read_whole(store, tmp_path, read, before, after):
     path = write(tmp_path / "a.mbox", before)
     import_source(store, "mbox", path)
     write(path, after, OLD + 5)
     import_source(store, "mbox", path)
 
     assert read == [0, 0]
-    with Store.open(tmp_path / "whole.db") as whole:
-        whole.add_identities([ME])
-        import_source(whole, "mbox", path)
-        texts = {record.text for record in whole.records()}
-    assert texts <= {record.text for record in store.records()}
+    assert at_once(path)[2] <= {record.text for record in store.records()}
 
 
 def test_a_killed_import_of_the_new_part_goes_on(store, tmp_path, read, monkeypatch):
@@ -178,26 +174,20 @@ def test_a_killed_import_of_the_new_part_goes_on(store, tmp_path, read, monkeypa
 @pytest.mark.parametrize("packed", [False, True])
 def test_folders_and_archives(store, tmp_path, read, packed):
     """As a whole; another file in it, and it is read."""
-    folder = tmp_path / "mails"
-    folder.mkdir()
-    for number, letter in enumerate(LETTERS[:3]):
-        write(folder / f"{number}.eml", letter)
-    path = folder
-    if packed:
-        path = tmp_path / "mails.zip"
-        with zipfile.ZipFile(path, "w") as archive:
-            for file in sorted(folder.iterdir()):
-                archive.write(file, file.name)
-        os.utime(path, (OLD, OLD))
+
+    def put(count):
+        files = {f"{number}.eml": LETTERS[number] for number in range(count)}
+        if packed:
+            return write(tmp_path / "mails.zip", zipped(files))
+        folder = lay(tmp_path / "mails", files)
+        for name in files:
+            os.utime(folder / name, (OLD, OLD))
+        return folder
+
+    path = put(3)
     assert len(load("eml").sources(path)) == 1
     assert import_source(store, "eml", path).added == 3
     assert import_source(store, "eml", path).skipped == 3
     assert read == [0]
-    if packed:
-        with zipfile.ZipFile(path, "a") as archive:
-            archive.writestr("4.eml", LETTERS[4])
-        os.utime(path, (OLD, OLD))
-    else:
-        write(folder / "4.eml", LETTERS[4])
-    assert import_source(store, "eml", path).added == 1
+    assert import_source(store, "eml", put(4)).added == 1
     assert read == [0, 0]

@@ -10,15 +10,15 @@ from personal_store.errors import SourceError
 from personal_store.import_runs import Unfinished, dismiss, importing_alone, unfinished
 from tests.dying import run_to
 from tests.mailboxes import mailbox, many
-from tests.personal_store.stores import stopping
+from tests.personal_store.stores import lay, stopping
 
 IMPORT = """
 import sys
 from pathlib import Path
 from edge_app.service.requests import ServiceConfig
 from edge_app.service.service import WritingService
-from personal_store import importing, unfinished
-importing.BATCH, unfinished._EVERY = 20, 0
+from personal_store import import_runs, importing
+importing.BATCH, import_runs._EVERY = 20, 0
 none = Path("none")
 service = WritingService(ServiceConfig(none, none, Path(sys.argv[1]), none))
 service.import_letters("auto", Path(sys.argv[2]), (), lambda *_: None)
@@ -41,15 +41,11 @@ def whole(path):
         return found
 
 
-def letters(folder, count=120):
+def letters(folder):
     """An export of two kinds."""
-    path = folder / "export"
-    path.mkdir()
-    (path / "Sent.mbox").write_bytes(mailbox(many(count)))
-    (path / "notes").mkdir()
     lines = [f'{{"text": "The note {n} on the tea.", "id": "{n}"}}' for n in range(40)]
-    (path / "notes" / "Reviews.jsonl").write_text("\n".join(lines))
-    return path
+    files = {"Sent.mbox": mailbox(many(120)), "notes/Reviews.jsonl": "\n".join(lines)}
+    return lay(folder / "export", files)
 
 
 def test_one_that_was_broken_off_is_offered_until_it_is_done(tmp_path, monkeypatch):
@@ -94,15 +90,23 @@ def test_what_was_never_begun_is_not_offered(tmp_path):
         assert unfinished(store) == []
 
 
-def killed(folder, places, seed=0):
-    """The store of an import that was killed at these parts of its steps, offered and
-    gone on with; and one of an undisturbed import."""
-    path = letters(folder)
-    died, steps = run_to(0, IMPORT, folder, folder / "clean.db", path)
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(6))
+def test_imports_killed_anywhere_lose_nothing(tmp_path, seed):
+    """By the service of the app; before anything was read, too, where there is nothing
+    to offer. Stops are above, and `test_import_crash` kills in the fast tests."""
+    rng = random.Random(seed)
+    places = [rng.uniform(0.05, 0.95) for _ in range(4)] if seed else [0.5]
+    path, store, clean = (
+        letters(tmp_path),
+        tmp_path / "killed.db",
+        tmp_path / "clean.db",
+    )
+    died, steps = run_to(0, IMPORT, tmp_path, clean, path)
     assert not died
-    store, offers = folder / "killed.db", 0
+    offers = 0
     for place in places:
-        died, _ = run_to(int(place * steps), IMPORT, folder, store, path)
+        died, _ = run_to(int(place * steps), IMPORT, tmp_path, store, path)
         with Store.open(store) as opened:
             offers += len(unfinished(opened))
         if not died:
@@ -111,17 +115,5 @@ def killed(folder, places, seed=0):
         for asked in unfinished(opened):
             import_noted(opened, asked, lambda *_: None)
         assert unfinished(opened) == []
-    return offers, whole(store), whole(folder / "clean.db")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(6))
-def test_imports_killed_anywhere_lose_nothing(tmp_path, seed):
-    """By the service of the app; before anything was read, too, where there is nothing
-    to offer. Stops are above, and `test_import_crash` kills in the fast tests."""
-    rng = random.Random(seed)
-    places = [0.5] if not seed else [rng.uniform(0.05, 0.95) for _ in range(4)]
-    offers, gone_on, clean = killed(tmp_path, places)
     assert offers or seed
-    if offers:
-        assert gone_on == clean
+    assert not offers or whole(store) == whole(clean)

@@ -57,17 +57,17 @@ def index(entries):
     return Index.of(entries)
 
 
-QUERIES = (
-    "unique7",
-    "quote supplier lawyer lawyer gardentrain musicdoctor budget",
-    " ".join(WORDS),
+@pytest.mark.parametrize(
+    "query",
+    [
+        "unique7",
+        "quote supplier lawyer lawyer gardentrain musicdoctor budget",
+        " ".join(WORDS),
+    ],
 )
-
-
-@pytest.mark.parametrize("query", QUERIES)
 def test_scores_are_those_of_rank_bm25(entries, index, query):
     """With our weights, of the best texts that match; words of most texts included, and
-    each term once."""
+    each term once. A score is the sum of its parts: the screen can explain it."""
     terms = tokens(query)
     expected = Reference([e.terms for e in entries]).get_scores([*dict.fromkeys(terms)])
     hits = index.search(terms, Wanted(100))
@@ -78,16 +78,11 @@ def test_scores_are_those_of_rank_bm25(entries, index, query):
     for hit in hits[:5]:
         assert hit.parts["bm25"] == pytest.approx(sum(hit.terms.values()), rel=1e-5)
 
-
-def test_score_is_the_sum_of_its_parts(index):
-    """So that the screen can explain every choice."""
-    hits = index.search(tokens("supplier lawyer"), Wanted(5, "email", "anna"))
-
-    assert len(hits) == 5
+    hits = index.search(terms, Wanted(5, "email", "anna"))
+    assert [hit.score for hit in hits] == sorted((h.score for h in hits), reverse=True)
     for hit in hits:
         assert set(hit.parts) == {"bm25", "recency", "same_recipient", "same_kind"}
         assert hit.score == pytest.approx(sum(hit.parts.values()))
-    assert [hit.score for hit in hits] == sorted((h.score for h in hits), reverse=True)
 
 
 def test_distinctive_words_alone_make_a_match(entries, index):
@@ -102,10 +97,10 @@ def test_distinctive_words_alone_make_a_match(entries, index):
 
 def test_hundreds_of_excluded_texts_hide_no_other(index):
     """They take no place among the texts that are looked at."""
-    matching = index.matching(["gardentrain", "musicdoctor", "lawyer"])
+    query = ["gardentrain", "musicdoctor", "lawyer"]
+    matching = index.matching(query)
     best = sorted(matching, key=lambda i: -matching[i])
     assert len(best) > 200
-    query = ["gardentrain", "musicdoctor", "lawyer"]
     excluded, only = set(best[:-5]), set(best[-5:])
     assert {h.id for h in index.search(query, Wanted(5, excluded=excluded))} == only
     assert {h.id for h in index.search(query, Wanted(5, only=only))} == only
@@ -120,14 +115,12 @@ def test_japanese_is_found_without_spaces_and_nothing_without_words():
 
 def test_preferences_order_but_never_hide():
     """Same recipient and same kind come first; others are still found."""
+    cakes = (("one two", "review", "bob"), ("three four", "email", "bob"),
+             ("five six", "email", "anna"))  # fmt: skip
     index = Index.of(
-        [
-            entry(1, "cake one two", kind="review", to="bob"),
-            entry(2, "cake three four", to="bob"),
-            entry(3, "cake five six", to="anna"),
-        ]
+        entry(n, f"cake {text}", kind=kind, to=to)
+        for n, (text, kind, to) in enumerate(cakes, 1)
     )
-
     assert found(index, "cake", kind="email", recipient="Anna") == [3, 2, 1]
     assert found(index, "cake", recipient="anna@example.org")[0] == 3
     assert found(index, "cake", excluded={3}, limit=1) == [2]
@@ -170,42 +163,37 @@ def store(tmp_path_factory):
         for n in range(60)
     ]
     lines = folder / "notes.jsonl"
-    kinds = ("note", "review")
-    rows = ({"text": text, "kind": kinds[n % 2]} for n, text in enumerate(texts))
-    lines.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    lines.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
     with Store.open(folder / "store.db") as store:
         import_source(store, "jsonl", lines)
         yield store
 
 
-def texts_of(passages):
-    return [passage.text for passage in passages]
+def find(store, typed, **options):
+    return [passage.text for passage in store.find(typed, **options)]
 
 
 def test_words_of_most_texts_are_used_if_there_are_no_others(store):
     """'Nothing matches' would be wrong: everything does."""
     assert store.search("dear friend", distinctive_only=True) == []
-    assert len(store.find("dear friend", limit=3)) == 3
-    rare = texts_of(store.find("dear friend number42", limit=3))
-    assert len(rare) == 1
-    assert "number42 " in rare[0]
-    assert store.find("nowhere") == store.find("") == []
+    assert len(find(store, "dear friend", limit=3)) == 3
+    (rare,) = find(store, "dear friend number42", limit=3)
+    assert "number42 " in rare
+    assert find(store, "nowhere") == find(store, "") == []
 
 
 def test_a_phrase_and_what_is_left_out(store):
     """In every text that is found, and in none."""
-    every = texts_of(store.find("boat", limit=1000))
-    phrase = texts_of(store.find('boat "the old boat"', limit=1000))
+    every = find(store, "boat", limit=1000)
+    phrase = find(store, 'boat "the old boat"', limit=1000)
     assert 0 < len(phrase) < len(every)
     assert all("the old boat" in text for text in phrase)
-    without = texts_of(store.find("boat -pier", limit=1000))
-    assert without
-    assert set(without) == {text for text in every if "pier" not in text}
-    assert not any("the old" in t for t in texts_of(store.find('boat -"the old"')))
-    assert store.find("boat", which=Which(words="pier"), limit=1000)
-    both = texts_of(store.find('"at the pier" boat', which=Which(words="number0")))
-    assert len(both) == 1
-    assert store.find('"boat old"') == []
+    without = find(store, "boat -pier", limit=1000)
+    assert set(without) == {text for text in every if "pier" not in text} != set()
+    assert not any("the old" in text for text in find(store, 'boat -"the old"'))
+    assert find(store, "boat", which=Which(words="pier"), limit=1000)
+    assert len(find(store, '"at the pier" boat', which=Which(words="number0"))) == 1
+    assert find(store, '"boat old"') == []
 
 
 def memory():
@@ -216,14 +204,11 @@ def memory():
     return db
 
 
-def add(db, number, text, author=1):
-    db.execute(
-        """INSERT INTO record(id, source_id, key, kind, title, body, recipient,
-           recipient_address, sender, thread, reply_to, author, trimmed, cleaning,
-           body_sha) VALUES (?, 1, ?, 'note', '', ?, '', '', '', '', '',
-           ?, 0, 0, x'')""",
-        [number, str(number), text, author],
-    )
+def add(db, number, text):
+    empty = ("recipient", "recipient_address", "sender", "thread", "reply_to", "title")
+    own = {"id": number, "source_id": 1, "key": str(number), "kind": "note"}
+    own |= {"body": text, "author": 1, "trimmed": 0, "cleaning": 0, "body_sha": b""}
+    db["record"].insert(dict.fromkeys(empty, "") | own)
     refresh(db, [number])
 
 
@@ -265,25 +250,21 @@ def test_the_index_follows_every_change(texts, gone, hidden):
     }
 
 
-@pytest.mark.parametrize(
-    ("damage", "wrong"),
-    [
+def test_a_wrong_index_is_found_by_the_check():
+    for damage, wrong in (
         ("doc SET tok = 'ham'", ("posting", "length")),
         ("doc SET n = 7", ()),
         ("doc_posting SET term = 'x' WHERE term = 'tea'", ("posting",)),
         ("doc_length SET lengths = x'07000000'", ("length",)),
-    ],
-)
-def test_a_wrong_index_is_found_by_the_check(damage, wrong):
-    db = memory()
-    add(db, 1, "tea and jam")
-    assert check(db) == []
-    db.execute(f"UPDATE {damage}")
-
-    expected = [f"doc_{one} does not fit the texts" for one in wrong]
-    if damage.startswith("doc SET"):
-        expected.insert(0, "doc 1 does not say what its record says")
-    assert check(db) == expected
+    ):
+        db = memory()
+        add(db, 1, "tea and jam")
+        assert check(db) == []
+        db.execute(f"UPDATE {damage}")
+        expected = [f"doc_{one} does not fit the texts" for one in wrong]
+        if damage.startswith("doc SET"):
+            expected.insert(0, "doc 1 does not say what its record says")
+        assert check(db) == expected
 
 
 def test_texts_of_thousands_of_records_lie_in_many_blocks():

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from personal_store import Store, StoreError, import_source
-from personal_store.copies import back_up, backup_path, made_at
+from personal_store.copies import back_up, made_at
 from personal_store.lifecycle.forgetting import exclude, forget, put_into_trash
 from personal_store.lifecycle.identities import identities, remove_identities
 from personal_store.search.tables import check
@@ -61,8 +61,7 @@ def test_json_lines_lose_nothing(store, tmp_path):
 def test_a_damaged_line_is_a_failure(store, tmp_path):
     """The other lines are read."""
     lines = list(as_lines(store.db))
-    broken = json.loads(lines[0])
-    lines[0] = json.dumps(broken | {"raw": "AAAA"}).encode() + b"\n"
+    lines[0] = json.dumps(json.loads(lines[0]) | {"raw": "AAAA"}).encode() + b"\n"
     lines[1] = json.dumps({"specsteer": 1, "text": "no other field"}).encode() + b"\n"
     path = tmp_path / "all.jsonl"
     path.write_bytes(b"".join(lines))
@@ -75,47 +74,39 @@ def test_a_damaged_line_is_a_failure(store, tmp_path):
 
 def test_an_mbox_of_own_mails_is_read_by_others(store, tmp_path):
     """With recipients, dates, ids and labels; lines that look like a new mail too."""
-    extra = tmp_path / "extra.mbox"
     hard = message("Hello,\n\nFrom here on it rained: ä 😀 all day long.", number=30,
                    subject="=?utf-8?q?Regen_=C3=A4?=", to='"Ruiz, Ana" <ana@b.example>',
                    headers='X-Gmail-Labels: Sent,"a, b"')  # fmt: skip
-    extra.write_bytes(mailbox([hard]))
-    import_source(store, "mbox", extra)
     path = tmp_path / "mine.mbox"
+    path.write_bytes(mailbox([hard]))
+    import_source(store, "mbox", path)
     path.write_bytes(b"".join(as_mailbox(store.db)))
+    select = """SELECT body, title, recipient, recipient_address, sender, sent_at,
+        thread, substr(key, 1, 15) FROM record
+        WHERE kind = 'email' AND author IN (1, 2) ORDER BY key"""
 
     with Store.open(tmp_path / "second.db") as second:
         import_source(second, "mbox", path, me=[ME])
-        columns = ("body, title, recipient, recipient_address, sender, sent_at, thread,"
-                   " substr(key, 1, 15)")  # fmt: skip
-        select = (
-            f"SELECT {columns} FROM record WHERE kind = 'email' AND author IN (1, 2)"
-        )
-        select += " ORDER BY key"
         mine, theirs = (s.db.execute(select).fetchall() for s in (store, second))
+        assert theirs == mine
+        assert len(mine) == 4
         labels = second.db.execute("SELECT label FROM record_label").fetchall()
-
-    assert theirs == mine
-    assert len(mine) == 4
-    assert ("a, b",) in labels
+        assert ("a, b",) in labels
 
 
 def test_a_merge_takes_what_is_lacking_and_happens_once(store, other):
     """By key; addresses joined; the same again changes nothing."""
+
+    def whole():
+        return content(store), store.db.execute("SELECT * FROM state").fetchall()
+
     expected = Merged(1, 0, 0, ("sam@laptop.example",))
     assert merge(store.db, store.path, other.path) == expected
     assert found(store, "harvest") == ids(store, "title = 'Harvest'")
-    before = content(store), store.db.execute("SELECT * FROM state").fetchall()
+    before = whole()
     assert merge(store.db, store.path, other.path) == Merged(0, 0, 0, ())
-    after = content(store), store.db.execute("SELECT * FROM state").fetchall()
-    assert after == before
+    assert whole() == before
     assert check(store.db) == []
-
-
-def without_sources(store):
-    """Where a text came from first may differ."""
-    records, labels = content(store)
-    return [(row[0], *row[3:]) for row in records], labels
 
 
 def test_what_one_device_forgot_goes_from_both(store, other, tmp_path):
@@ -130,18 +121,15 @@ def test_what_one_device_forgot_goes_from_both(store, other, tmp_path):
 
 
 def test_what_is_forgotten_here_does_not_come_back_from_there(store, other):
+    """And what the other device put away is put away."""
+    exclude(other.db, ids(other, "title = 'Harvest'"))
+    put_into_trash(other.db, ids(other, "title = 'Plan'"))
     forget(store.db, store.path, ids(store, BALLOON))
 
-    assert merge(store.db, store.path, other.path).added == 1
+    done = merge(store.db, store.path, other.path)
+    assert (done.added, done.changed) == (1, 1)
     assert ids(store, BALLOON) == []
-
-
-def test_what_one_device_put_away_is_put_away(store, other):
-    exclude(other.db, ids(other, BALLOON))
-    put_into_trash(other.db, ids(other, "title = 'Plan'"))
-    assert merge(store.db, store.path, other.path).changed == 2
-
-    assert found(store, "balloon") == []
+    assert found(store, "harvest") == []
     assert ids(store, "trashed_at IS NOT NULL") == ids(store, "title = 'Plan'")
 
 
@@ -169,10 +157,14 @@ def test_a_file_that_is_no_store_is_refused(store, tmp_path):
 
 
 def test_restore_goes_back_but_not_on_what_was_forgotten(store, tmp_path):
-    """A backup from another place, made before the forgetting."""
-    back_up(store.db, store.path)
+    """A backup from another place, made before the forgetting. One is kept beside the
+    store, for its owner alone."""
+    first = back_up(store.db, store.path)
+    assert back_up(store.db, store.path) == first
+    assert first.stat().st_mode & 0o777 == 0o600
+    assert list(first.parent.glob("*backup*")) == [first]
     elsewhere = tmp_path / "usb.db"
-    elsewhere.write_bytes(backup_path(store.path).read_bytes())
+    elsewhere.write_bytes(first.read_bytes())
     before = content(store)
     forget(store.db, store.path, ids(store, BALLOON))
     store.db.execute("UPDATE record SET body = 'scribbled over' WHERE title = 'Plan'")
@@ -181,12 +173,11 @@ def test_restore_goes_back_but_not_on_what_was_forgotten(store, tmp_path):
     expected = [row for row in before[0] if row[4] != "Confidential balloon"]
     assert content(store)[0] == expected
     assert ids(store, BALLOON) == []
-    assert found(store, "harvest") == []
     assert check(store.db) == []
     assert made_at(store.path) is not None
 
 
-def test_a_store_that_cannot_be_opened_gets_its_backup(store, tmp_path):
+def test_a_store_that_cannot_be_opened_gets_its_backup(store):
     back_up(store.db, store.path)
     before = content(store)
     path = store.path
@@ -198,10 +189,3 @@ def test_a_store_that_cannot_be_opened_gets_its_backup(store, tmp_path):
     assert put_back(path).read_bytes().startswith(b"broken")
     with Store.open(path) as again:
         assert content(again) == before
-
-
-def test_one_backup_is_kept_for_its_owner_alone(store):
-    first = back_up(store.db, store.path)
-    assert back_up(store.db, store.path) == first
-    assert first.stat().st_mode & 0o777 == 0o600
-    assert len(list(first.parent.glob("*backup*"))) == 1
