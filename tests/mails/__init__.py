@@ -18,18 +18,13 @@ def generated(count: int, seed: int) -> Iterator[Case]:
         client = names[(number + number // 30) % len(names)]
         position, shape = SHAPES[client]
         footer, own = "none", draft.own
-        if (
-            rng.random() < 0.3
-            and "P.S" not in own
-            and draft.name in own.split("\n")[-1]
-        ):
+        signed = "P.S" not in own and draft.name in own.split("\n")[-1]
+        if rng.random() < 0.3 and signed:
             footer, text = below(draft, rng)
-            gap = "\n" if footer == "contacts" else "\n\n"
-            own = f"{own}{gap}{text}"
+            own += ("\n" if footer == "contacts" else "\n\n") + text
         plain, html = shape(draft, own)
         plain, html = rng.choice(((plain, html), (plain, ""), ("", html)))
         groups = {"client": client, "language": draft.language, "position": position}
         groups |= {"below": footer, "parts": parts_of(plain, html), "set": "generated"}
-        yield Case(
-            f"{client}/{draft.language}/{number}", plain, html, draft.own, groups
-        )
+        name = f"{client}/{draft.language}/{number}"
+        yield Case(name, plain, html, draft.own, groups)

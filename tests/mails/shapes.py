@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable
 from functools import partial
 from html import escape
-from textwrap import fill, wrap
+from textwrap import wrap
 from typing import Any
 
 from tests.mails.texts import Draft, table
@@ -51,10 +51,13 @@ def in_both(body: str) -> Bodies:
     return body, f"<html><body>{breaks(body)}</body></html>"
 
 
-def folded(d: Draft, line: str, more: int = 0) -> str:
-    """A line broken between a narrow phone and a wide window; the same for a draft."""
-    width = 36 + int(d.time[-2:]) * 44 // 60 + more
+def broken(line: str, width: int) -> str:
     return "\n".join(wrap(line, width, break_long_words=False, break_on_hyphens=False))
+
+
+def width_of(d: Draft) -> int:
+    """Between a narrow phone and a wide window; the same for a draft."""
+    return 36 + int(d.time[-2:]) * 44 // 60
 
 
 def inline(d: Draft, own: str) -> Bodies:
@@ -77,10 +80,8 @@ def mailmate(d: Draft, own: str) -> Bodies:
     lines = prefixed(d.theirs, "> ").split("\n")
     first = next((i for i, x in enumerate(lines[3:], 3) if len(x) > 30), 2)
     lines[first] = lines[first].replace(" ", "\n", 6).replace("\n", " ", 5).lstrip("> ")
-    head = (
-        f"> From: {d.who} <{d.mail}>\n> To: sam@example.org\n> Subject: plan\n"
-        f"> Date: Tue, {d.day} Mar {d.year} {d.time}:09 +0100"
-    )
+    head = f"> From: {d.who} <{d.mail}>\n> To: sam@example.org\n> Subject: plan\n"
+    head += f"> Date: Tue, {d.day} Mar {d.year} {d.time}:09 +0100"
     body = "\n".join(lines[: first + 1]) + "\n"
     body += "\n".join(lines[first + 1 :]) or "> "
     return in_both(f"{own}\n\nForwarded message:\n\n{head}\n>\n{body}\n>\n> Bye\n")
@@ -88,11 +89,11 @@ def mailmate(d: Draft, own: str) -> Bodies:
 
 def polymail(d: Draft, own: str) -> Bodies:
     """Polymail: an address inside an address."""
-    intro = (
-        f"On Tue, Mar {d.day}, {d.year} at {d.time} AM {d.who} "
-        f"< mailto:{d.who} <{d.mail}> > wrote:"
+    when = f"On Tue, Mar {d.day}, {d.year} at {d.time} AM"
+    intro = f"{when} {d.who} < mailto:{d.who} <{d.mail}> > wrote:"
+    return in_both(
+        f"{own}\n\n{broken(intro, width_of(d) + 16)}\n\n{prefixed(d.theirs, '> ')}\n"
     )
-    return in_both(f"{own}\n\n{folded(d, intro, 16)}\n\n{prefixed(d.theirs, '> ')}\n")
 
 
 def filled(entry: dict[str, Any], d: Draft, own: str) -> Bodies:
@@ -100,15 +101,13 @@ def filled(entry: dict[str, Any], d: Draft, own: str) -> Bodies:
     phrases = {name: d.line(name if name in d.phrases else "gmail") for name in PHRASES}
     phrases |= {f"label{n}": str(one) for n, one in enumerate(d.phrases["labels"])}
     values = {"own": own, "theirs": d.theirs, **phrases}
-    values |= {f"own_{name}": said for name, said in in_html(own).items()}
-    values |= {f"theirs_{name}": said for name, said in in_html(d.theirs).items()}
+    for whose, text in (("own", own), ("theirs", d.theirs)):
+        values |= {f"{whose}_{name}": said for name, said in in_html(text).items()}
     for name, said in phrases.items():
         values[f"{name}_html"] = escape(said)
         values[f"{name}_bare"] = said.strip()
-        values[f"{name}_narrow"] = folded(d, said)
-    values["gmail_filled"] = fill(
-        phrases["gmail"], 72, break_long_words=False, break_on_hyphens=False
-    )
+        values[f"{name}_narrow"] = broken(said, width_of(d))
+    values["gmail_filled"] = broken(phrases["gmail"], 72)
     marks = {"quoted": "> ", "marked": ">", "deep": "    "}
     values |= {name: prefixed(d.theirs, mark) for name, mark in marks.items()}
     lines = d.theirs.split("\n")
@@ -138,15 +137,11 @@ def below(d: Draft, rng: random.Random) -> tuple[str, str]:
     number = f"+49 30 555{rng.randint(1000, 9999)}"
     kinds = {
         "signature": f"-- \n{d.name}\nLumen & Oak GmbH\nTel. {number}",
-        "contacts": (
-            f"Project Lead | Atelier Kaya\nT {number}\n{first}@example.org\n"
-            "www.atelier.example"
-        ),
+        "contacts": f"Project Lead | Atelier Kaya\nT {number}\n{first}@example.org\n"
+        "www.atelier.example",
         "notice": d.line("notice"),
-        "list": (
-            f"{'_' * 47}\nplans mailing list\nplans@lists.example.org\n"
-            "https://lists.example.org/mailman/listinfo/plans"
-        ),
+        "list": f"{'_' * 47}\nplans mailing list\nplans@lists.example.org\n"
+        "https://lists.example.org/mailman/listinfo/plans",
         "guard": "Virus-free. www.avast.com",
     }
     kind = rng.choice(list(kinds))

@@ -22,6 +22,8 @@ def table(name: str) -> dict[str, Any]:
 
 
 NAMES, OTHERS, COMPANIES, ROLES, TRAPS, POSTSCRIPTS = table("texts.toml").values()
+LANGUAGES = table("languages.toml")
+"""The phrases of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,44 +47,27 @@ class Draft:
             d=self.day, y=self.year, t=self.time, who=self.who, mail=self.mail
         )
 
-    def headers(self) -> list[tuple[str, str]]:
-        """Outlook's header block: (label, value)."""
-        values = (f"{self.who} <{self.mail}>", self.line("sent"))
-        to = f"{self.name} <{self.name.split()[0].lower()}@example.org>"
-        labels = [str(label) for label in self.phrases["labels"]]
-        return list(zip(labels, (*values, to, "Re: plan"), strict=True))
-
-
-def languages() -> dict[str, dict[str, list[str] | str]]:
-    """The phrases of all languages."""
-    return table("languages.toml")
-
 
 def drafts(count: int, seed: int) -> Iterator[tuple[Draft, random.Random]]:
     """Own words and a message that they answer, the languages in turn."""
-    table = languages()
     for number in range(count):
         rng = random.Random(f"{seed}:{number}")
-        language = list(table)[number % len(table)]
-        phrases = table[language]
+        language = list(LANGUAGES)[number % len(LANGUAGES)]
+        phrases = LANGUAGES[language]
         who, mail = rng.choice(OTHERS)
         name = rng.choice(NAMES)
 
         # Greeting, paragraphs, perhaps a trap, sign-off, name, perhaps a postscript.
         sentences = list(phrases["own"])
         rng.shuffle(sentences)
-        paragraphs = [" ".join(sentences[:2]), *sentences[2 : rng.randint(2, 4)]]
+        own = [" ".join(sentences[:2]), *sentences[2 : rng.randint(2, 4)]]
         if rng.random() < 0.4:
-            paragraphs.insert(rng.randint(0, len(paragraphs)), rng.choice(TRAPS))
-        own = []
+            own.insert(rng.randint(0, len(own)), rng.choice(TRAPS))
         if rng.random() < 0.85:
-            own.append(str(phrases["hi"]).format(name=who.split()[0]))
-        own += paragraphs
+            own.insert(0, str(phrases["hi"]).format(name=who.split()[0]))
         ending = rng.random()
-        if ending < 0.7:
-            own.append(f"{phrases['bye']}\n{name}")
-        elif ending < 0.85:
-            own.append(name)
+        if ending < 0.85:
+            own.append(f"{phrases['bye']}\n{name}" if ending < 0.7 else name)
         if rng.random() < 0.1 and ending < 0.85:
             own.append(rng.choice(POSTSCRIPTS))
 
@@ -94,16 +79,7 @@ def drafts(count: int, seed: int) -> Iterator[tuple[Draft, random.Random]]:
         if rng.random() < 0.3:
             theirs.append(f"-- \n{who}\n{rng.choice(ROLES)}, {rng.choice(COMPANIES)}")
 
-        draft = Draft(
-            language=language,
-            phrases=phrases,
-            own="\n\n".join(own),
-            name=name,
-            who=who,
-            mail=mail,
-            theirs="\n\n".join(theirs),
-            day=rng.randint(10, 28),
-            year=rng.randint(2015, 2025),
-            time=f"{rng.randint(10, 11)}:{rng.randint(10, 59)}",
-        )
-        yield draft, rng
+        texts = "\n\n".join(own), name, who, mail, "\n\n".join(theirs)
+        day, year = rng.randint(10, 28), rng.randint(2015, 2025)
+        time = f"{rng.randint(10, 11)}:{rng.randint(10, 59)}"
+        yield Draft(language, phrases, *texts, day, year, time), rng

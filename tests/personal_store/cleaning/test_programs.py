@@ -8,10 +8,10 @@ from benchmarks.store.bench_cleaning import WRITTEN, Case, read_cases, score, wo
 from personal_store.cleaning import phrases
 from tests.mails import generated
 from tests.mails.shapes import SHAPES
-from tests.mails.texts import drafts, languages
+from tests.mails.texts import LANGUAGES, drafts
 from tests.personal_store.cleaning.misread import misread
 
-DRAFTS = list(drafts(3 * len(languages()), seed=11))[::7]
+DRAFTS = list(drafts(3 * len(LANGUAGES), seed=11))[::7]
 
 VERBS = tomllib.loads(Path(__file__).with_name("verbs.toml").read_text("utf-8"))
 

@@ -8,8 +8,13 @@ import json
 import tomllib
 from pathlib import Path
 
-from personal_store.cleaning.cleaning import clean_mail, clean_text
-from personal_store.mail.mail import parse
+from personal_store.cleaning.cleaning import (
+    Cleaned,
+    clean_mail,
+    clean_text,
+    drop_repeated,
+)
+from personal_store.mail.mail import Mail, parse
 from tests.personal_store.cleaning.misread import misread
 
 FOLDER = Path(__file__).parent / "awkward"
@@ -65,3 +70,23 @@ def test_of_mail_as_it_really_arrives_own_words_stay_and_others_go():
         others = expected["foreign"] + expected["noise"]
         wrong += [(name, part) for part in others if part in text]
     assert wrong == []
+
+
+PARENT = (
+    "Hi Uma,\n\nwill you come on Sunday? We start at three in the garden.\n"
+    "Bring whatever you like to eat.\n\nOla"
+)
+
+
+def test_what_the_message_before_holds_goes():
+    """A run of its lines, short ones too, over blank lines. One short line, or words
+    inside another line, are nobody's."""
+    mail = Mail({}, f"{YES}\n\n{PARENT}\n")
+    assert clean_mail(mail, [PARENT]) == Cleaned(YES, True)
+    assert "garden" in clean_mail(mail).text
+    assert drop_repeated(["Yes.", "", *PARENT.split("\n")], [PARENT]) == ["Yes.", ""]
+    for line in (
+        *("Hi Uma,", "Ola", "Bring whatever you like to eat.", "Bring whatever!"),
+        "three in the garden is perfect for us.",
+    ):
+        assert drop_repeated([line], [PARENT]) == [line]

@@ -176,16 +176,13 @@ def plain_bytes_behind_the_last_page(path):
         stream.write(SECRET.encode())
 
 
-@pytest.mark.parametrize(
-    "plant",
-    [
-        free_page,
-        index_row,
-        row_in_the_backup,
-        plain_bytes_in_a_page,
-        plain_bytes_behind_the_last_page,
-    ],
-)
+PLANTED = [
+    free_page, index_row, row_in_the_backup, plain_bytes_in_a_page,
+    plain_bytes_behind_the_last_page,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("plant", PLANTED)
 def test_what_is_left_in_an_encrypted_store_is_found(path, plant):
     """Everything but what lies in a gap between two rows of a page that is in use."""
     encrypt(path, RAW)

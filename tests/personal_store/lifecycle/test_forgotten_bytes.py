@@ -4,7 +4,7 @@ import json
 import random
 import shutil
 import sqlite3
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,18 +15,13 @@ from sqlite_utils import Database
 from personal_store import Store, StoreError, import_source
 from personal_store.copies import back_up, backup_path
 from personal_store.errors import StoreBusyError
-from personal_store.lifecycle.forgetting import (
-    _overwrite,
-    delete,
-    forget,
-    is_untidy,
-    tidy,
-)
+from personal_store.lifecycle import forgetting
+from personal_store.lifecycle.forgetting import delete, forget, is_untidy, tidy
 from personal_store.lifecycle.proof import prove, unknown_files
 from personal_store.lifecycle.writing import body_of
 from personal_store.search.tables import refresh
-from tests.mailboxes import WORDS, mailbox, message
-from tests.personal_store.stores import BALLOON, SECRET, fill, ids
+from tests.mailboxes import WORDS, message
+from tests.personal_store.stores import BALLOON, SECRET, fill, ids, put_letters
 
 SAMPLE = Path(__file__).parents[3] / "edge_app" / "sample"
 
@@ -76,7 +71,7 @@ def test_a_word_beside_a_number_is_no_false_alarm(tmp_path):
 
 
 _words = st.sampled_from(
-    [*("balloon", "balloons", "Balloon", "ball", "oons", "sballoon", "s", "so", "né")]
+    ["balloon", "balloons", "Balloon", "ball", "oons", "sballoon", "s", "so", "né"]
 )
 _texts = st.lists(_words, min_size=1, max_size=300).map(" ".join)
 
@@ -226,16 +221,12 @@ def some(rng):
     return SECRET[start : start + 60]
 
 
+@contextmanager
 def loose(path):
     """A connection that overwrites nothing."""
-    db = sqlite3.connect(path, isolation_level=None, factory=_Closing)
-    db.execute("PRAGMA secure_delete = OFF")
-    return db
-
-
-class _Closing(sqlite3.Connection):
-    def __exit__(self, *error):
-        self.close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("PRAGMA secure_delete = OFF")
+        yield db
 
 
 @contextmanager
@@ -260,19 +251,16 @@ def overwritten(tmp_path_factory):
     `before.db` is the store as it was."""
     path = tmp_path_factory.mktemp("overwritten") / "store.db"
     rng = random.Random(1)
-    long = [
-        message(" ".join(rng.choices(WORDS, k=words)), number=words)
-        for words in range(1000, 3000, 200)
-    ]
+    texts = {k: " ".join(rng.choices(WORDS, k=k)) for k in range(1000, 3000, 200)}
+    long = [message(text, number=k) for k, text in texts.items()]
     with Store.open(path) as store:
         fill(store, path.parent)
-        (path.parent / "long.mbox").write_bytes(mailbox(long))
-        import_source(store, "mbox", path.parent / "long.mbox")
+        put_letters(store, long)
         chosen = ids(store, BALLOON)
         back_up(store.db, path)
         shutil.copy(backup_path(path), path.with_name("before.db"))
         delete(store.db, chosen)
-        _overwrite(store.db, path)
+        forgetting._overwrite(store.db, path)
     return path.parent
 
 
@@ -328,7 +316,7 @@ def test_what_stays_unproven_stays_untidy(path):
 
 def test_another_program_that_writes_meanwhile_is_named(path):
     with Store.open(path) as store, Store.open(path) as other:
-        _overwrite(store.db, path)
+        forgetting._overwrite(store.db, path)
         other.db.execute("UPDATE record SET rating = 5 WHERE id = 1")
         assert "store.db-wal is not empty" in prove(store.db, path).left[0]
 
@@ -358,37 +346,25 @@ def test_a_full_disk_forgets_nothing(path, monkeypatch):
         assert len(ids(store, BALLOON)) == 1
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["store.db.12ab.part", "texts.jsonl.0a1b.part", "store (copy).db", "store.db~"],
-)
-def test_files_that_may_be_copies_are_named(path, name):
+def test_files_that_may_be_copies_are_named(path):
     """And not those of the store itself."""
     assert unknown_files(path) == []
-    path.with_name(name).write_text(SECRET)
-    assert unknown_files(path) == [path.with_name(name)]
-
-
-def big_store(path, folder, seed, count):
-    """Letters of all lengths, so that pages split and overflow."""
-    rng = random.Random(seed)
-    letters = []
-    for number in range(count):
-        unique = f"{rng.getrandbits(80):020x}{number:06d}"
-        words = " ".join(rng.choices(WORDS, k=rng.choice([4, 30, 90, 400, 2000])))
-        letters.append(message(f"{words} {unique} {words}", number=number))
-    rng.shuffle(letters)
-    (folder / "big.mbox").write_bytes(mailbox(letters))
-    with Store.open(path) as store:
-        import_source(store, "mbox", folder / "big.mbox", me=["sam@example.com"])
-    return rng
+    for name in ("store.db.1a.part", "x.jsonl.0b.part", "store (copy).db", "store.db~"):
+        path.with_name(name).write_text(SECRET)
+        assert unknown_files(path) == [path.with_name(name)]
+        path.with_name(name).unlink()
 
 
 def test_nothing_is_left_of_many_texts(tmp_path):
-    """Page splits leave copies that secure_delete does not reach."""
-    path = tmp_path / "store.db"
-    rng = big_store(path, tmp_path, 1, 300)
+    """Of all lengths, so that pages split and overflow: that leaves copies, which
+    secure_delete does not reach."""
+    path, rng, letters = tmp_path / "store.db", random.Random(1), []
+    for number in range(300):
+        unique = f"{rng.getrandbits(80):020x}{number:06d}"
+        words = " ".join(rng.choices(WORDS, k=rng.choice([4, 30, 90, 400, 2000])))
+        letters.append(message(f"{words} {unique} {words}", number=number))
     with Store.open(path) as store:
+        put_letters(store, letters, me=["sam@example.com"])
         chosen = rng.sample(ids(store), 60)
         rows = store.db.execute(f"SELECT body FROM record WHERE id IN {tuple(chosen)}")
         unique = [body.split()[len(body.split()) // 2] for (body,) in rows]

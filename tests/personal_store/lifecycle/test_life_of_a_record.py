@@ -1,6 +1,7 @@
 """Excluded, in the trash, forgotten: what is found, what is stored, what comes back."""
 
 from datetime import date
+from functools import partial
 
 import pytest
 
@@ -23,31 +24,24 @@ from tests.mailboxes import ME, message
 from tests.personal_store.stores import BALLOON, SECRET, fill, found, ids, put_letters
 
 
-def test_an_excluded_text_is_stored_and_never_found(store, tmp_path):
+@pytest.mark.parametrize(
+    ("put_away", "fetch_back"),
+    [(exclude, partial(exclude, excluded=False)), (put_into_trash, take_out_of_trash)],
+)
+def test_what_is_put_away_is_never_found(store, tmp_path, put_away, fetch_back):
     """Neither by search, nor as a recent text, nor by its id, nor after a re-import."""
     balloon = ids(store, BALLOON)
-    exclude(store.db, balloon)
+    put_away(store.db, balloon)
     fill(store, tmp_path)
 
     assert found(store, "balloon Quedlinburg") == []
     assert not {p.record_id for p in store.recent(limit=99)} & set(balloon)
     assert store.passage(balloon[0]) is None
     assert ids(store, BALLOON) == balloon
+    assert in_trash(store.db) == (balloon if put_away is put_into_trash else [])
 
-    exclude(store.db, balloon, excluded=False)
+    fetch_back(store.db, balloon)
     assert found(store, "balloon Quedlinburg") == balloon
-
-
-def test_the_trash_gives_back_what_it_took(store, tmp_path):
-    balloon = ids(store, BALLOON)
-    put_into_trash(store.db, balloon)
-    fill(store, tmp_path)
-    assert found(store, "balloon") == []
-    assert in_trash(store.db) == balloon
-    assert store.counts()["own"] == 3
-
-    take_out_of_trash(store.db, balloon)
-    assert found(store, "balloon") == balloon
     assert in_trash(store.db) == []
 
 
@@ -124,22 +118,20 @@ def test_forgetting_everything_leaves_a_new_store(store, tmp_path):
         assert fill(again, tmp_path).added == 3
 
 
-@pytest.mark.parametrize(
-    ("chosen", "titles"),
-    [
-        (Which(person="anna@example.org", since=date(2024, 1, 1)),
-         ["Plan", "Confidential balloon", "Garden", "Second"]),
-        (Which(person="ANNA", until=date(2019, 3, 12)), ["Plan again"]),
+def test_selectors(store):
+    """Conditions add up."""
+    anna, new, old = "anna@example.org", date(2024, 1, 1), date(2019, 3, 12)
+    mine = ["Plan", "Confidential balloon", "Garden"]
+    for chosen, titles in (
+        (Which(person=anna, since=new), [*mine, "Second"]),
+        (Which(person="ANNA", until=old), ["Plan again"]),
         (Which(person="Ann"), []),
-        (Which(person=ME), ["Plan", "Confidential balloon", "Garden", "Plan again"]),
+        (Which(person=ME), [*mine, "Plan again"]),
         (Which(kind="review"), ["Grüße aus dem Garten 😀"]),
-        (Which(source="LETTERS", words="balloon zanzibarensis"),
-         ["Confidential balloon"]),
+        (Which(source="LETTERS", words="balloon zanzibarensis"), mine[1:2]),
         (Which(words="balloon plan"), []),
         (Which(ids=[1, 4]), ["Plan", "Second"]),
         (Which(ids=[1, 4], words="plan"), ["Plan"]),
-    ],
-)  # fmt: skip
-def test_selectors(store, chosen, titles):
-    """Conditions add up."""
-    assert [one.title for one in outlines(store.db, chosen.find(store.db))] == titles
+    ):
+        every = outlines(store.db, chosen.find(store.db))
+        assert [one.title for one in every] == titles, chosen

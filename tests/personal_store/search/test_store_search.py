@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from rank_bm25 import BM25Okapi
 from sqlite_utils import Database
 
-from personal_store import Store, import_source
+from personal_store import import_source
 from personal_store.connection import create_tables
 from personal_store.lifecycle.forgetting import delete, exclude
 from personal_store.lifecycle.overview import Which
@@ -126,25 +126,24 @@ def test_preferences_order_but_never_hide():
     assert found(index, "cake", excluded={3}, limit=1) == [2]
 
 
-@pytest.mark.parametrize(
-    ("typed", "terms", "phrases", "without"),
-    [
-        ("the Boat", ["the", "boat"], [], []),
-        ('pier "Next  summer!"', ["pier", "next", "summer"], ["next summer"], []),
-        ("pier -boat -", ["pier"], [], ["boat"]),
-        ('pier -"next summer"', ["pier"], [], ["next summer"]),
-        ("well-known e-mail", ["well", "known", "e", "mail"], [], []),
-        ("„nächster Sommer“ «la mer»", ["nächster", "sommer", "la", "mer"],
-         ["nächster sommer", "la mer"], []),
-        ('"not closed', ["not", "closed"], ["not closed"], []),
-        ('"" - -"" "…"', [], [], []),
-        ('"東京都"', ["東京", "京都"], ["東京 京都"], []),
-        ('5"disk', ["5", "disk"], ["disk"], []),
-    ],
+TYPED = (
+    ("the Boat", ["the", "boat"], [], []),
+    ('pier "Next  summer!"', ["pier", "next", "summer"], ["next summer"], []),
+    ("pier -boat -", ["pier"], [], ["boat"]),
+    ('pier -"next summer"', ["pier"], [], ["next summer"]),
+    ("well-known e-mail", ["well", "known", "e", "mail"], [], []),
+    ("„nächster Sommer“ «la mer»", ["nächster", "sommer", "la", "mer"],
+     ["nächster sommer", "la mer"], []),
+    ('"not closed', ["not", "closed"], ["not closed"], []),
+    ('"" - -"" "…"', [], [], []),
+    ('"東京都"', ["東京", "京都"], ["東京 京都"], []),
+    ('5"disk', ["5", "disk"], ["disk"], []),
 )  # fmt: skip
-def test_what_letters_ask_for(typed, terms, phrases, without):
-    asked = Asked(*map(tuple, (terms, phrases, without)))
-    assert Asked.of(typed) == asked
+
+
+def test_what_letters_ask_for():
+    for typed, *asked in TYPED:
+        assert Asked.of(typed) == Asked(*map(tuple, asked)), typed
 
 
 @given(st.text())
@@ -152,48 +151,39 @@ def test_anything_may_be_typed(typed):
     Asked.of(typed)
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory):
+def test_what_is_typed_is_found(store, tmp_path):
     """Every text says 'dear friend'; one in three has the boat, one in five a pier."""
-    folder = tmp_path_factory.mktemp("found")
     texts = [
         f"Dear friend, number{n} says "
         + ("the old boat " if n % 3 == 0 else "old or new, a boat " * (n % 7 == 0))
         + ("at the pier" if n % 5 == 0 else "at home")
         for n in range(60)
     ]
-    lines = folder / "notes.jsonl"
+    lines = tmp_path / "notes.jsonl"
     lines.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
-    with Store.open(folder / "store.db") as store:
-        import_source(store, "jsonl", lines)
-        yield store
+    import_source(store, "jsonl", lines)
 
+    def find(typed, **options):
+        return [passage.text for passage in store.find(typed, **options)]
 
-def find(store, typed, **options):
-    return [passage.text for passage in store.find(typed, **options)]
-
-
-def test_words_of_most_texts_are_used_if_there_are_no_others(store):
-    """'Nothing matches' would be wrong: everything does."""
+    # Words of most texts are used if there are no others: all match.
     assert store.search("dear friend", distinctive_only=True) == []
-    assert len(find(store, "dear friend", limit=3)) == 3
-    (rare,) = find(store, "dear friend number42", limit=3)
+    assert len(find("dear friend", limit=3)) == 3
+    (rare,) = find("dear friend number42", limit=3)
     assert "number42 " in rare
-    assert find(store, "nowhere") == find(store, "") == []
+    assert find("nowhere") == find("") == []
 
-
-def test_a_phrase_and_what_is_left_out(store):
-    """In every text that is found, and in none."""
-    every = find(store, "boat", limit=1000)
-    phrase = find(store, 'boat "the old boat"', limit=1000)
+    # A phrase is in every text that is found, and what is left out in none.
+    every = find("boat", limit=1000)
+    phrase = find('boat "the old boat"', limit=1000)
     assert 0 < len(phrase) < len(every)
     assert all("the old boat" in text for text in phrase)
-    without = find(store, "boat -pier", limit=1000)
+    without = find("boat -pier", limit=1000)
     assert set(without) == {text for text in every if "pier" not in text} != set()
-    assert not any("the old" in text for text in find(store, 'boat -"the old"'))
-    assert find(store, "boat", which=Which(words="pier"), limit=1000)
-    assert len(find(store, '"at the pier" boat', which=Which(words="number0"))) == 1
-    assert find(store, '"boat old"') == []
+    assert not any("the old" in text for text in find('boat -"the old"'))
+    assert find("boat", which=Which(words="pier"), limit=1000)
+    assert len(find('"at the pier" boat', which=Which(words="number0"))) == 1
+    assert find('"boat old"') == []
 
 
 def memory():

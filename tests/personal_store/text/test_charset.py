@@ -67,57 +67,56 @@ def test_odd_japanese():
         assert decode(data, "iso-2022-jp") == text
 
 
-@pytest.mark.parametrize(
-    ("label", "codec", "text"),
-    [
-        ("iso-2022-kr", "iso2022_kr", "안녕 Ben, 내일\n또 봐요"),
-        ("hz-gb-2312", "hz", "你好 ~ Ben\n明天见"),
-        ("unicode-1-1-utf-7", "utf-7", "Grüße + 日本 😀 - so"),
-        ("utf-7", "utf-7", "Grüße + 日本"),
-        ("utf-16", "utf-16-be", "Grüße\nBen"),
-        ("utf-16", "utf-16-le", "Grüße\nBen"),
-        ("utf-16", "utf-16", "Grüße\nBen"),
-        ("utf-16", "utf-8", "Grüße Ben"),
-        ("utf-32", "utf-32", "Grüße Ben"),
-        ("", "utf-16", "Grüße Ben"),
-        ("iso-8859-1", "utf-8-sig", "Grüße Ben"),
-    ],
+ENCODED = (
+    ("iso-2022-kr", "iso2022_kr", "안녕 Ben, 내일\n또 봐요"),
+    ("hz-gb-2312", "hz", "你好 ~ Ben\n明天见"),
+    ("unicode-1-1-utf-7", "utf-7", "Grüße + 日本 😀 - so"),
+    ("utf-7", "utf-7", "Grüße + 日本"),
+    ("utf-16", "utf-16-be", "Grüße\nBen"),
+    ("utf-16", "utf-16-le", "Grüße\nBen"),
+    ("utf-16", "utf-16", "Grüße\nBen"),
+    ("utf-16", "utf-8", "Grüße Ben"),
+    ("utf-32", "utf-32", "Grüße Ben"),
+    ("", "utf-16", "Grüße Ben"),
+    ("iso-8859-1", "utf-8-sig", "Grüße Ben"),
 )
-def test_other_charsets_that_look_like_ascii(label, codec, text):
-    assert decode(text.encode(codec), label) == text
 
 
-@pytest.mark.parametrize(
-    ("data", "label", "text"),
-    [
-        (b"1 + 1 is 2, gr+APw-n, +AGI", "utf-7", "1 + 1 is 2, grün, b"),
-        (b"\x0e0!\x0f and \x0e0!", "iso-2022-kr", "가 and 가"),
-        (b"~{0! and\n~{0!~}", "hz", "啊 and\n啊"),
-        (b"Ti\xaang Vi\xaet, \xd0i \x02", "viscii", "Tiếng Việt, Đi Ẳ"),
-        (b"Ti\xd5ng Vi\xd6t", "x-viet-tcvn5712", "Tiếng Việt"),
-        (b"\x80 5, \xbc\xdb", "gb2312", "€ 5, 价"),
-        (b"na\xefve caf\xe9s for t\xeate-\xe0-t\xeate \x81", "iso-8859-1",
-         "naïve cafés for tête-à-tête \ufffd"),
-        ("Zażółć gęślą jaźń".encode("cp1250") + b"\x83", "cp1250",
-         "Zażółć gęślą jaźń\ufffd"),
-    ],
+def test_other_charsets_that_look_like_ascii():
+    read = [decode(text.encode(codec), label) for label, codec, text in ENCODED]
+    assert read == [text for *_, text in ENCODED]
+
+
+BYTES = (
+    (b"1 + 1 is 2, gr+APw-n, +AGI", "utf-7", "1 + 1 is 2, grün, b"),
+    (b"\x0e0!\x0f and \x0e0!", "iso-2022-kr", "가 and 가"),
+    (b"~{0! and\n~{0!~}", "hz", "啊 and\n啊"),
+    (b"Ti\xaang Vi\xaet, \xd0i \x02", "viscii", "Tiếng Việt, Đi Ẳ"),
+    (b"Ti\xd5ng Vi\xd6t", "x-viet-tcvn5712", "Tiếng Việt"),
+    (b"\x80 5, \xbc\xdb", "gb2312", "€ 5, 价"),
+    (b"na\xefve caf\xe9s for t\xeate-\xe0-t\xeate \x81", "iso-8859-1",
+     "naïve cafés for tête-à-tête \ufffd"),
+    ("Zażółć gęślą jaźń".encode("cp1250") + b"\x83", "cp1250",
+     "Zażółć gęślą jaźń\ufffd"),
 )  # fmt: skip
-def test_charsets_that_python_lacks_or_reads_too_strictly(data, label, text):
-    assert decode(data, label) == text
 
 
-@pytest.mark.parametrize(
-    ("raw", "text"),
-    [
-        ("=?utf-8?B?Y2Fm?= =?utf-8?B?w6k?=", "café"),
-        ("so =?utf-8?B?Y2Fmw6kg?= and =?utf-8?B?dGVhY?=", "so café and tea"),
-        ("=?utf-8?B?Y2Fmw6kgY2Fmw6?=", "café caf\ufffd"),
-        ("=?ISO-2022-JP?B?GyRCJCIk?= =?ISO-2022-JP?B?JBsoQg==?=", "あい"),
-        ("=?x-sjis?Q?=93=FA=96=7B?= =?hz?Q?_~{0!~}?=", "日本 啊"),
-    ],
-)
-def test_encoded_words_that_break_the_rules(raw, text):
-    assert header_text(raw) == text
+def test_charsets_that_python_lacks_or_reads_too_strictly():
+    read = [decode(data, label) for data, label, _ in BYTES]
+    assert read == [text for *_, text in BYTES]
+
+
+WORDS = {
+    "=?utf-8?B?Y2Fm?= =?utf-8?B?w6k?=": "café",
+    "so =?utf-8?B?Y2Fmw6kg?= and =?utf-8?B?dGVhY?=": "so café and tea",
+    "=?utf-8?B?Y2Fmw6kgY2Fmw6?=": "café caf\ufffd",
+    "=?ISO-2022-JP?B?GyRCJCIk?= =?ISO-2022-JP?B?JBsoQg==?=": "あい",
+    "=?x-sjis?Q?=93=FA=96=7B?= =?hz?Q?_~{0!~}?=": "日本 啊",
+}
+
+
+def test_encoded_words_that_break_the_rules():
+    assert [header_text(raw) for raw in WORDS] == list(WORDS.values())
 
 
 PIECES = st.sampled_from(
