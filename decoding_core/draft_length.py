@@ -6,7 +6,7 @@ tokens that are kept, a token takes at least
 
     t_draft + (1 - a) * (t_verify + round trip)
 
-(`single_chain`): every token is drafted, and only a refusal is waited for. What a block
+as every token is drafted, and only a refusal is waited for. What a block
 adds is that its refused token waits until the block is full, that the verifier reads
 one block after the other, and that a token whose drafting has begun when the answer
 comes is drafted to its end. `seconds_a_token` adds this up; `plan` takes what
@@ -74,12 +74,6 @@ class Plan:
     first: int  # of the first block after a refusal, which finds the verifier idle
     later: int  # of those behind it
     window: int
-
-
-def single_chain(costs: Costs, acceptance: float) -> float:
-    """The least seconds a token that any order of drafting and verifying takes."""
-    waited = costs.block(1) + costs.round_trip
-    return costs.draft + (1.0 - acceptance) * waited
 
 
 def seconds_a_token(costs: Costs, acceptance: float, plan: Plan) -> float:

@@ -1,5 +1,5 @@
-"""Which modules take part while one block is drafted, checked and shown, and while one
-mail is stored: those of ours that execute a function meanwhile.
+"""Which modules of ours execute a function while one block is drafted, checked and
+shown.
 
     make trail
 
@@ -8,15 +8,6 @@ from a function of another file of ours, foreign code between them left out.
 
 The block is one in the middle of a text: `specsteer write` over a real socket, with the
 embedded pair, and the server in the same process, so that one trace sees both.
-
-The mail is the owner's own, in the middle of an mbox that is imported in this process.
-Counted is whatever executes, and what is under way, from the moment the mailbox hands
-over where its message lies, to the end of the commit that holds its record: reading and
-parsing the message, cleaning its text, its record, its raw bodies, its terms in the
-index, and how far the import has come. A commit usually holds hundreds of mails; here
-it holds one, so that no other mail is seen. What happens once per import is left out:
-finding the mailbox, the lock, room on the disk, whose mail it is, and comparing threads
-at the end.
 """
 
 from __future__ import annotations
@@ -36,24 +27,7 @@ from unittest.mock import patch
 from tools.pages import first_sentence
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = (
-    *("base", "cloud_api", "decoding_core", "edge_app", "models"),
-    "personal_store",
-)
-MAIL = """From - Sat Mar 02 10:00:00 2024
-From: Tess <tess@example.org>
-To: Ana <ana@example.org>
-Subject: photos {number}
-Date: Sat, 2 Mar 2024 10:0{number}:00 +0000
-Message-ID: <{number}@example.org>
-
-Hullo Ana,
-
-the photos number {number} are on the piano, and the tea is ready.
-
-Tess
-
-"""
+PACKAGES = "base", "cloud_api", "decoding_core", "edge_app", "models", "personal_store"
 
 
 class Trail:
@@ -66,15 +40,6 @@ class Trail:
         self.modules: list[str] = []
         self.moves = 0
         self.on = False
-
-    def begin(self) -> None:
-        """Trace from here on; what is under way already, such as a loop that takes one
-        mail after the other, takes part too."""
-        frame: FrameType | None = sys._getframe(1)
-        while frame is not None:
-            self._meet(frame.f_code)
-            frame = frame.f_back
-        self.on = True
 
     def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
         """For `sys.setprofile`, which asks at every call and return."""
@@ -156,48 +121,14 @@ def of_a_block(folder: Path) -> Trail:
     return trail
 
 
-def of_a_mail(folder: Path) -> Trail:
-    """The trail of reading and storing the third of five mails of a mailbox."""
-    from personal_store import Store, import_source, importing
-    from personal_store.importers.mailboxes import mbox
-    from personal_store.lifecycle.writing import ImportRun
-
-    mailbox = folder / "letters.mbox"
-    mailbox.write_text("".join(MAIL.format(number=n) for n in range(5)))
-    handed_over, commit = mbox.letters, ImportRun.commit
-    with traced() as trail, Store.open(folder / "store.db") as store:
-
-        def letters(*given: Any) -> Iterator[Any]:
-            for number, letter in enumerate(handed_over(*given)):
-                if number == 2:
-                    trail.begin()
-                yield letter
-
-        def committed(*given: Any) -> None:
-            commit(*given)
-            trail.on = False
-
-        with (
-            patch.object(mbox, "letters", letters),
-            patch.object(importing, "BATCH", 1),
-            patch.object(ImportRun, "commit", committed),
-        ):
-            import_source(store, "mbox", mailbox, me=["tess@example.org"])
-        rows = store.db.execute("SELECT author, cleaning FROM record").fetchall()
-    if len(rows) != 5 or any(not author or cleaning < 1 for author, cleaning in rows):
-        raise SystemExit(f"five own mails were not stored: {rows}")
-    return trail
-
-
 def main() -> None:
-    """Print both trails: each file with the first sentence of its docstring."""
-    for name, found in (("one block", of_a_block), ("one mail", of_a_mail)):
-        with tempfile.TemporaryDirectory() as folder:
-            trail = found(Path(folder))
-        print(f"{name}: {len(trail.modules)} modules, {trail.moves} moves")
-        for module in trail.modules:
-            file = f"{module.replace('.', '/')}.py"
-            print(f"  {file:45} {first_sentence(ROOT / file)}")
+    """Print the trail: each file with the first sentence of its docstring."""
+    with tempfile.TemporaryDirectory() as folder:
+        trail = of_a_block(Path(folder))
+    print(f"one block: {len(trail.modules)} modules, {trail.moves} moves")
+    for module in trail.modules:
+        file = f"{module.replace('.', '/')}.py"
+        print(f"  {file:45} {first_sentence(ROOT / file)}")
 
 
 if __name__ == "__main__":

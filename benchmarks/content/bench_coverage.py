@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -38,12 +37,14 @@ from models.command_line import Command
 
 if TYPE_CHECKING:
     from benchmarks.content.judging import Judgement
+    from benchmarks.content.plain import Plainness
     from benchmarks.content.requests import Fact, Task, Text
     from benchmarks.pair import Bench
 
 METHODS = ("generalist", "specialist", "steering", "lossless")
 USUAL = METHODS[:3]
 _MOST = 3  # times that a span of words may stand in immediate succession
+_TURNED = "negation", "answer"  # kinds of facts
 _MARK = {"said": "+", "contradicted": "!", "omitted": "-"}
 
 
@@ -57,6 +58,22 @@ class Checked:
     judged: Sequence[Judgement]
     habits: int  # of the writer's habits, how many the text has
     looped: bool
+    plain: Plainness | None = None  # of a draft for a dry writer
+
+    @property
+    def reversed(self) -> bool:
+        """Whether a denial or an answer is turned round."""
+        return any(
+            fact.kind in _TURNED and judged.verdict == "contradicted"
+            for fact, judged in zip(self.facts, self.judged, strict=True)
+        )
+
+    @property
+    def sendable(self) -> bool:
+        """Whether all is said, and nothing is reversed, invented or foreign."""
+        whole = self.count("said") == len(self.facts)
+        strange = self.plain and (self.plain.invented or self.plain.foreign_sentences)
+        return whole and not strange
 
     def count(self, verdict: str) -> int:
         """How many facts got a verdict."""
@@ -79,10 +96,12 @@ class Row:
     tokens: float  # of a text, on average
     looped: float
     said_by_task: dict[str, float | None]
-    by_kind: dict[str, dict[str, int]]  # verdicts by kind of fact
+    plain: dict[str, Estimate]  # of drafts for dry writers
 
 
-def checked(task: Task, text: Text, method: str) -> Checked:
+def checked(
+    task: Task, text: Text, method: str, plain: Plainness | None = None
+) -> Checked:
     """A text, its facts looked for; those of the notes count if the method reads
     notes."""
     from benchmarks.content.judging import repeats, shows
@@ -96,7 +115,8 @@ def checked(task: Task, text: Text, method: str) -> Checked:
         for kind, forms in task.habits.items()
     )
     looped = repeats(text.text.split()) > _MOST
-    return Checked(task, text, asked, [verdicts[f] for f in asked], has, looped)
+    judged = [verdicts[fact] for fact in asked]
+    return Checked(task, text, asked, judged, has, looped, plain)
 
 
 def row_of(method: str, temperature: float, texts: Sequence[Checked]) -> Row:
@@ -116,10 +136,6 @@ def row_of(method: str, temperature: float, texts: Sequence[Checked]) -> Row:
     whole = said == facts
     tasks = np.array([one.task.asked.request.task for one in texts])
     drafted = sum(one.text.drafted for one in texts)
-    kinds: dict[str, Counter[str]] = {}
-    for one in texts:
-        for fact, judged in zip(one.facts, one.judged, strict=True):
-            kinds.setdefault(fact.kind, Counter())[judged.verdict] += 1
 
     def share_said(some: Any) -> float | None:
         return float(said[some].sum() / facts[some].sum()) if some.any() else None
@@ -137,15 +153,32 @@ def row_of(method: str, temperature: float, texts: Sequence[Checked]) -> Row:
         tokens=float(np.mean([one.text.tokens for one in texts])),
         looped=float(np.mean([one.looped for one in texts])),
         said_by_task={str(t): share_said(tasks == t) for t in dict.fromkeys(tasks)},
-        by_kind={kind: dict(counts) for kind, counts in sorted(kinds.items())},
+        plain=_plain_shares(texts, draws),
     )
+
+
+def _plain_shares(texts: Sequence[Checked], draws: Resamples) -> dict[str, Estimate]:
+    """Shares of the drafts for dry writers, and of their words."""
+    plain = [one.plain for one in texts if one.plain]
+    if len(plain) < len(texts):
+        return {}
+    every = np.ones(len(texts))
+    shares = {
+        "sendable": [one.sendable for one in texts],
+        "reversed": [one.reversed for one in texts],
+        "foreign": [bool(one.foreign_sentences) for one in plain],
+        "invented": [bool(one.invented) for one in plain],
+    }
+    counted = {k: draws.ratio(np.array(v, float), every) for k, v in shares.items()}
+    words, foreign = np.array([(o.words, len(o.foreign)) for o in plain], float).T
+    return counted | {"words": draws.ratio(foreign, np.maximum(words, 1e-9))}
 
 
 def as_table(rows: Sequence[Row]) -> str:
     """Columns to read, in %."""
     tasks = list(dict.fromkeys(name for row in rows for name in row.said_by_task))
     heading = ["method", "temp", "said", "contradicted", "whole", "habits", "kept"]
-    heading += ["tokens", "loops", *tasks]
+    heading += ["tokens", "loops", *tasks, *rows[0].plain]
     cells = [
         [
             row.method,
@@ -158,6 +191,7 @@ def as_table(rows: Sequence[Row]) -> str:
             f"{row.tokens:.0f}",
             f"{100 * row.looped:.1f}",
             *(_share(row.said_by_task.get(task)) for task in tasks),
+            *(interval(share, 100, 1) for share in row.plain.values()),
         ]
         for row in rows
     ]
@@ -189,6 +223,10 @@ def shown(one: Checked) -> str:
             zip(one.facts, one.judged, strict=True), 1
         )
     ]
+    if one.plain and (one.plain.foreign or one.plain.invented):
+        costs = ", ".join(f"{nats:.1f}" for nats in one.plain.foreign_nats)
+        lines.append(f"  foreign: {' '.join(one.plain.foreign)} ({costs} nats)")
+        lines.append(f"  invented: {' '.join(one.plain.invented)}")
     return "\n".join(one_line(line) for line in lines)
 
 
@@ -201,8 +239,9 @@ def chosen_tasks(options: Mapping[str, Any]) -> Iterator[list[Task]]:
         RequestsError: the file of requests cannot be used.
         UsageError: both are asked for.
     """
-    if options["file"] and options["unseen"]:
-        raise click.UsageError("--requests and --unseen exclude each other")
+    if sum(map(bool, (options["file"], options["unseen"], options["plain"]))) > 1:
+        raise click.UsageError("--requests, --unseen and --plain exclude each other")
+    from benchmarks.content.plain import plain_tasks
     from benchmarks.content.requests import (
         EVERYDAY,
         SAMPLE_HABITS,
@@ -218,6 +257,8 @@ def chosen_tasks(options: Mapping[str, Any]) -> Iterator[list[Task]]:
         make_ready(store)
         if options["unseen"]:
             tasks = unseen_tasks(options["unseen"], options["seed"])
+        elif options["plain"]:
+            tasks = plain_tasks()
         else:
             tasks = [
                 Task(one, store, SAMPLE_HABITS.get(one.request.task, {}))
@@ -235,9 +276,11 @@ def checked_texts(
     tasks: Sequence[Task],
     settings: Sequence[MethodSettings],
     max_tokens: int,
+    plain: bool = False,
 ) -> dict[tuple[str, float], list[Checked]]:
     """The texts of each method and temperature, checked; those so far if the person
     stopped. One that finds no room is left out."""
+    from benchmarks.content.plain import plainness
     from benchmarks.content.requests import written
 
     texts: dict[tuple[str, float], list[Checked]] = {}
@@ -245,13 +288,16 @@ def checked_texts(
         for number, (task, how) in enumerate(product(tasks, settings), 1):
             try:
                 text = written(bench, task, how, max_tokens)
+                strange = None
+                if plain:
+                    strange = plainness(bench, task, text.text, max_tokens)
             except ContextFullError:
                 note(f"{task.asked.name} is left out: there is no room for a text")
                 continue
             except StoppedError:
                 break
             row = texts.setdefault((how.method, how.temperature), [])
-            row.append(checked(task, text, how.method))
+            row.append(checked(task, text, how.method, strange))
             progress.show(number, len(tasks) * len(settings))
     return texts
 
@@ -265,6 +311,7 @@ def checked_texts(
     name="file",
 )
 @option("--unseen", NONE_OR_MORE, 0, "N requests of invented writers instead.")
+@option("--plain", None, False, "Requests of twelve dry writers.", is_flag=True)
 @option("--each", AT_LEAST_ONE, None, "Only the first N of each task.")
 @option(
     "--method",
@@ -329,7 +376,9 @@ def command(**options: Any) -> None:
         for seed in range(options["seed"], options["seed"] + options["seeds"])
     ]
     with chosen_tasks(options) as tasks, measuring("texts", options) as bench:
-        texts = checked_texts(bench, tasks, settings, options["max_tokens"])
+        texts = checked_texts(
+            bench, tasks, settings, options["max_tokens"], options["plain"]
+        )
     if not texts:
         raise StoppedError("stopped before a text was written")
     rows = [row_of(*key, some) for key, some in texts.items()]

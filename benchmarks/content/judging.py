@@ -43,7 +43,7 @@ def forms_of(answer: str) -> tuple[Part, ...]:
 
 _GAP = 8  # words that `..` may stand for
 _BEFORE = 4  # words before what is denied in which the denial is looked for
-_COMMON = frozenset(_TABLE["common"].split())
+COMMON = frozenset(_TABLE["common"].split())
 """Words that say nothing of what a sentence is about."""
 
 
@@ -99,7 +99,7 @@ class WordsOf:
         """Whether the sentence of a span has a word of the request, or no word that is
         strange to it; common words and values are neither."""
         sentence = self.words[span.first].sentence
-        known = {_stem(word.text) for word in asked.words}
+        known = {stem(word.text) for word in asked.words}
         valued = {
             place + i
             for kind in KINDS
@@ -113,9 +113,9 @@ class WordsOf:
             and place not in valued
             and not span.first <= place < span.last
             and len(word.text) > 2
-            and word.text not in _COMMON
+            and word.text not in COMMON
         }
-        return not words or any(_stem(word) in known for word in words)
+        return not words or any(stem(word) in known for word in words)
 
     def _in_one_sentence(self, group: tuple[Part, ...]) -> Iterator[Span]:
         """Where all parts stand in one sentence."""
@@ -185,7 +185,7 @@ class WordsOf:
                         yield found[1]
 
 
-def _stem(word: str) -> str:
+def stem(word: str) -> str:
     """Enough of a word to know its other forms."""
     return word.removesuffix("s")[:6]
 
@@ -196,7 +196,7 @@ def _is(word: str, form: str) -> bool:
 
 def _miscopied(word: Word, name: Sequence[str]) -> bool:
     """Whether a word is nearly a part of a name, and no other word for that."""
-    if not word.capital or word.begins or word.text in _COMMON:
+    if not word.capital or word.begins or word.text in COMMON:
         return False
     for part in name:
         most = 0 if len(part) < 4 else 1 if len(part) < 6 else 2

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from benchmarks.options import AT_LEAST_ONE, flag, option
-from benchmarks.store.takeout import ME, mailbox_file
+from benchmarks.store.prose import ME, mailbox_file
 from models.command_line import Command
 from personal_store import Store, import_source
 from personal_store.reading import parallel
@@ -29,16 +29,16 @@ from personal_store.reading import parallel
 def command(messages: int, seed: int, mailbox: Path | None, alone: bool) -> None:
     """How fast a mailbox is imported, in how much memory.
 
-    A made-up Gmail Takeout, with what real ones suffer from as often as they do, goes
-    into a fresh store. Shown are messages and megabytes by second, seconds of processor
-    over all processes, and the most memory of this process and its largest child.
+    A made-up mailbox, or yours, goes into a fresh store. Shown are messages and
+    megabytes by second, seconds of processor over all processes, and the most memory of
+    this process and its largest child.
 
     \b
         specsteer lab bench importing --messages 20000
         specsteer lab bench importing --mailbox "All mail.mbox"
     """
     with tempfile.TemporaryDirectory() as folder:
-        path = mailbox or mailbox_file(Path(folder, "takeout.mbox"), messages, seed)
+        path = mailbox or mailbox_file(Path(folder, "made-up.mbox"), messages, seed)
         if alone:
             parallel.MOST = 0
         with Store.open(Path(folder, "store.db")) as store:

@@ -22,7 +22,7 @@ from rank_bm25 import BM25Okapi
 
 from base import python_child
 from benchmarks.options import AT_LEAST_ONE, NONE_OR_MORE, SEED, option
-from benchmarks.store.takeout import Prose
+from benchmarks.store.prose import Prose
 from edge_app.commands.terminal import Progress
 from models.command_line import Command
 from personal_store import Store

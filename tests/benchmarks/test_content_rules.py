@@ -6,6 +6,7 @@ import re
 import pytest
 
 from benchmarks.content.judging import WordsOf, judge
+from benchmarks.content.plain import PLAIN
 from benchmarks.content.requests import (
     EIGHTY,
     EVERYDAY,
@@ -14,6 +15,8 @@ from benchmarks.content.requests import (
     read_requests,
 )
 from benchmarks.content.rules import RuleError, rule_of, value_of
+
+FILES = EVERYDAY, SIXTY, EIGHTY, PLAIN
 
 
 def verdict(says, text, against=(), asked="Tell her of supper, and that I am away."):
@@ -197,14 +200,14 @@ def test_no_training_generator_holds_six_words_of_a_request():
     made = synthetic_examples(Random(0), 0.0, Everyday(), 0.8)
     sources += [next(made).request.text for _ in range(500)]
     learnt = set().union(*map(runs, sources))
-    for file in (EVERYDAY, SIXTY, EIGHTY):
+    for file in FILES:
         for asked in read_requests(file):
             assert not runs(asked.request.text) & learnt, asked.name
         named = f"{file.parent.name}/{file.name}"
         assert not any(named in source for source in sources)
 
 
-@pytest.mark.parametrize("file", [EVERYDAY, SIXTY, EIGHTY], ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_a_request_read_out_says_its_own_facts(file):
     """But for those that only notes hold, and shorthand that no text would keep."""
     verdicts = [

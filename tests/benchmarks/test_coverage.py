@@ -50,7 +50,6 @@ def test_a_row_says_what_its_texts_hold():
     assert row.said.value == pytest.approx(4 / 6)
     assert row.contradicted.value == pytest.approx(1 / 6)
     assert (row.whole.value, row.habits.value, row.looped) == (0.5, 0.5, 0.5)
-    assert row.by_kind == {"thing": {"said": 4, "contradicted": 1, "omitted": 1}}
     assert "66.7" in as_table([row])
 
 
