@@ -25,7 +25,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -46,7 +46,7 @@ from models.synthetic_writers.writers import (
 TASKS = "email", "review", "post", "note"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Scene:
     """A request written by hand: its things in their order."""
 
@@ -55,6 +55,11 @@ class Scene:
     """Template: whom a mail is for or what a review is of; empty if that is free."""
     things: tuple[tuple[str, str], ...]
     """Templates: what asks for each thing, and the sentence that says it."""
+
+    @cached_property
+    def easily_lost(self) -> bool:
+        """Whether something is denied or costs money: what a weak reader gets wrong."""
+        return any(_DENIED.search(ask) for ask, _ in self.things)
 
 
 @cache
@@ -116,6 +121,12 @@ _REAL = {"mine1": "i_bank", "theirs": "s_bank", "deed": "vp", "the": "np"}
 _REAL_SHARE = 0.15
 _TOLD_SHARE = 0.4
 """Share of the texts that say sentences of a real one, if the bank has some."""
+_DENIED = re.compile(
+    r"\b(?:no|not|never|nobody|none|neither|without|nothing|(?:do|does|did|is|are|was"
+    r"|wo|ca|could|would|should|have|has|need)n'?t)\b|\{sum",
+    re.IGNORECASE,
+)
+_LOST_SHARE = 0.35  # share of the scenes that hold such a thing in any case
 _SCENE_SHARE = 0.9  # share of the requests that are scenes written by hand
 _WHOLE_SHARE = 0.75  # share of the scenes that are asked for to their end
 _TWO_SHARE = 0.25  # share of the scenes of mails and notes that a short one follows
@@ -426,7 +437,8 @@ def _played(rng: Random, task: str) -> list[Scene]:
     if rng.random() >= _SCENE_SHARE:
         return []
     every = scenes()[task]
-    played = [rng.choice(every)]
+    easily_lost = [scene for scene in every if scene.easily_lost]
+    played = [rng.choice(easily_lost if rng.random() < _LOST_SHARE else every)]
     if task in ("email", "note") and rng.random() < _TWO_SHARE:
         short = [scene for scene in rng.sample(every, 8) if not scene.of]
         played += [one for one in short if len(one.things) <= _FEW][:1]

@@ -20,7 +20,6 @@ from models.synthetic_writers.examples import (
     past_of,
     piece_of,
     said,
-    with_history,
 )
 from models.synthetic_writers.writers import (
     Filling,
@@ -31,7 +30,7 @@ from models.synthetic_writers.writers import (
     recipient,
     styled,
 )
-from training.everyday import Everyday
+from training.everyday import Everyday, table
 
 _STYLED = 0.5  # share of the people whose notes say how they write
 _POSTS = ("Introduce me to the group", "Write a few lines about me", "Say who I am")
@@ -161,6 +160,12 @@ does that has none of the kind that is asked for."""
 _QUIET = 0.75
 """Share of the writers with ways of their own who are met without their pet phrase. A
 specialist that has met few such writers gives one to people who have none."""
+_DRY = 0.6
+"""Share of the requests with history whose writer is dry. A specialist that has read
+the letters of invented writers alone gives their whimsy to everybody."""
+_ONE_LINE = 0.35  # share of the dry writers who sign in one line
+_CONTRAST = 0.5  # share of the others that a dry writer is asked too, nearly
+_SHOWN = 3  # texts that must show a pet phrase
 _QUIET_PLAIN = 0.5
 """The same if nothing shows the writer's ways: a generalist that has met few pet
 phrases refuses them all."""
@@ -195,7 +200,7 @@ def synthetic_examples(
         elif rng.random() < _OTHER_KINDS:
             yield _with_other_kinds(rng, task, write)
         else:
-            yield with_history(rng, task, write, _met)
+            yield from _by_somebody(rng, task, write)
 
 
 def _met(rng: Random, quiet: float = _QUIET) -> Writer:
@@ -204,9 +209,55 @@ def _met(rng: Random, quiet: float = _QUIET) -> Writer:
     return replace(writer, pet="") if rng.random() < quiet else writer
 
 
+def dry_writer(rng: Random) -> Writer:
+    """A writer with an ordinary greeting and sign-off and with everybody's words."""
+    common, ordinary = common_writer(rng), table()["dry"]
+    first = Filling(rng, {}).fill("{first}")
+    signs = rng.choice(ordinary["signs"])
+    name = Filling(rng, {"first": first, "initial": first[0]}).fill(signs)
+    signoff = rng.choice(ordinary["signoff"])
+    if rng.random() < _ONE_LINE:
+        signoff = rng.choice(
+            (name, f"{signoff.rstrip(',')}, {name}", f"{signoff} {name}")
+        )
+        name = ""
+    return replace(
+        common,
+        greeting=rng.choice(ordinary["greeting"]),
+        signoff=signoff,
+        name=name,
+        opens=rng.choice((0.0, 0.0, 0.0, 0.3)),
+        closes=rng.choice((0.0, 0.0, 0.0, 0.3)),
+        lower=rng.random() < 0.06,
+        contracts=rng.random() < 0.7,
+        paragraphs=rng.random() < 0.3,
+    )
+
+
+def _either(rng: Random) -> Writer:
+    return dry_writer(rng) if rng.random() < _DRY else _met(rng)
+
+
+def _by_somebody(rng: Random, task: str, write: Write) -> Iterator[Example]:
+    """A text with history by a dry writer, or by one with ways of their own and then
+    often by a dry one who is asked much the same. A text has a pet phrase only if at
+    least `_SHOWN` of the letters that are read show it."""
+    writers = [dry_writer(rng)]
+    if rng.random() >= _DRY:
+        writers = [_met(rng), *(writers if rng.random() < _CONTRAST else ())]
+    asked = rng.random()
+    for writer in writers:
+        piece = write(writer, Random(asked), task)
+        found = found_for(past_of(writer, rng, task, write), piece.request, rng)
+        pet = writer.cased(writer.pet)
+        if pet and sum(pet in other.text for other in found) < _SHOWN:
+            piece = write(replace(writer, pet=""), Random(asked), task)
+        yield example_of(piece, found)
+
+
 def _with_other_kinds(rng: Random, task: str, write: Write) -> Example:
     """What was found is all of other kinds than the text that is asked for."""
-    writer = _met(rng)
+    writer = _either(rng)
     others = [kind for kind in TASKS if kind != task]
     count = rng.choice((1, 2, 3, 5))
     past = [write(writer, rng, rng.choice(others)) for _ in range(count)]
@@ -219,7 +270,7 @@ def _with_notes(rng: Random) -> Example:
         person = new_person(rng)
         piece = person_piece(person, rng)
         return example_of(piece, [], person.notes)
-    writer = _met(rng)
+    writer = _either(rng)
     person = new_person(rng, writer)
     piece = person_piece(person, rng)
     past = past_of(writer, rng, piece.request.task)

@@ -38,9 +38,9 @@ NAMES = {
     "feed.down": "ffn_down",
 }
 """Parts of our network, and what GGUF calls them."""
-BEFORE_BLOB = "6a8b34b607e09d27488182820617bdca869e940a"
+BEFORE_BLOB = "300482359bdb94169ab492c281925a35f8698b22"
 """What git calls the content of the specialist's file as it was before."""
-BEFORE_SHA256 = "7c3cf53828bf10faf75ebcb8a6f3329b40046e8186b8b954a1b31e318beffd7e"
+BEFORE_SHA256 = "e82a7262e4b662da286025cae7b235be0b6e0d8341471bcc7e024313cc2e3dc8"
 _PIPS = re.compile(r"PIP_.*|(all|no|https?)_proxy|SSL_CERT_.*", re.IGNORECASE)
 """Variables that say where pip fetches from."""
 _SHAPE = (

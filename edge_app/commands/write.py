@@ -121,7 +121,7 @@ class _Write(Command):
     metavar="FILE",
     help="Keep all that happens in a new file, which 'specsteer replay' plays.",
 )
-@click.option("--temperature", type=float, help="0 always takes the likeliest. 0.7")
+@click.option("--temperature", type=float, help="0 always takes the likeliest. 0.4")
 @click.option("--top-p", type=float, help="Share of likely tokens to draw from. 0.95")
 @click.option("--method", help="How to decode; listed below. steering")
 @click.option(

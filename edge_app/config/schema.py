@@ -26,6 +26,7 @@ from edge_app.config.settings import (
     SETTINGS,
     TOKEN_VARIABLE,
     Settings,
+    defaults,
     fits,
     in_words,
     read_paired,
@@ -143,7 +144,8 @@ def list_settings(
     the order of their classes. `options` are those of the command line. Raises as
     `read_settings` does."""
     path, options = path or settings_path(), options or {}
-    now, usual = read_settings(path), Settings()
+    now = read_settings(path)
+    usual = defaults(own_models=bool(now.specialist or now.generalist))
     written: dict[str, Any] = {}
     if path.exists():
         store = path.with_name(STORE_NAME)

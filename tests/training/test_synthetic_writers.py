@@ -1,5 +1,8 @@
 """Synthetic writers: repeatable, varied, and recognisable by their habits alone."""
 
+from dataclasses import replace
+from difflib import SequenceMatcher
+from itertools import pairwise
 from random import Random
 
 import pytest
@@ -15,6 +18,7 @@ from models.synthetic_writers.writers import (
     named_slots,
 )
 from training import invented
+from training.everyday import Everyday
 
 TASKS = ["email", "review", "post", "note"]
 
@@ -124,3 +128,27 @@ def test_strangers_come_with_a_history():
         assert example.excerpts
         for kind in example.habits.keys() & {"sign-off", "name", "pet phrase"}:
             assert example.habits[kind] in past
+
+
+def test_most_letters_with_history_are_by_dry_writers(monkeypatch):
+    """Many of theirs are asked for much as the one before."""
+    dry = invented.dry_writer
+    monkeypatch.setattr(
+        invented, "dry_writer", lambda rng: replace(dry(rng), greeting="# {name}")
+    )
+    rng, made = Random(2), []
+    while len(made) < 300:
+        made += invented._by_somebody(rng, "email", Everyday().piece)
+    share = sum(one.text.startswith("# ") for one in made) / len(made)
+    assert 0.5 < share < 0.75  # nobody greets an office by its name
+    asked = [one.request.text for one in made]
+    alike = [SequenceMatcher(None, *two).ratio() > 0.6 for two in pairwise(asked)]
+    assert 20 < sum(alike) < 60
+
+
+@given(st.integers(0, 10**9))
+def test_a_pet_phrase_is_written_only_if_three_letters_show_it(seed):
+    """Else the specialist gives phrases to whoever writes one."""
+    for one in invented._by_somebody(Random(seed), "email", synthetic.piece_of):
+        pet = one.habits.get("pet phrase", "")
+        assert not pet or sum(pet in past.text for past in one.excerpts) >= 3

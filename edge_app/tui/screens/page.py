@@ -483,5 +483,6 @@ def welcome(*, samples: bool, practice_models: bool) -> str:
     reads = f"{key_of('import')} reads your own."
     finds = "specsteer models finds ones that write well."
     lines = [f"These are Tess's sample letters. {reads}"] * samples
-    lines += [f"These are practice models. {finds}"] * practice_models
+    practice = ["These are practice models: plain words, little of your voice.", finds]
+    lines += practice * practice_models
     return "\n".join(lines)

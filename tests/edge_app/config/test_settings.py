@@ -117,3 +117,17 @@ def test_a_link_stays_a_link(tmp_path):
     write_settings({"method.strength": 1.5}, link)
     assert link.is_symlink()
     assert "strength = 1.5" in real.read_text()
+
+
+def test_the_practice_pair_draws_fewer_of_its_unlikely_words(tmp_path):
+    """Models of one's own, and a temperature that is set, are left alone."""
+    path = tmp_path / "settings.toml"
+    for body, expected in (
+        ("", 0.4),
+        ("generalist = 'large.gguf'", 0.7),
+        ("specialist = 'small.gguf'\n[method]\ntemperature = 0.2", 0.2),
+    ):
+        path.write_text(body)
+        assert read_settings(path).method.temperature == expected
+        shown = by_name(path)["method.temperature"]
+        assert (shown.value, shown.said_by == "file") == (expected, expected == 0.2)
