@@ -43,8 +43,9 @@ def test_the_log_waits_for_a_writer(tmp_path, monkeypatch):
 
 
 def test_what_is_removed_is_overwritten(tmp_path):
-    """Who has the file open sees it, as whoever reads the disk would."""
-    path, part = tmp_path / "store.db", tmp_path / "store.db.part"
+    """Who has the file open sees it, as whoever reads the disk would. No pipe or device
+    is replaced or removed."""
+    path, part, pipe = (tmp_path / name for name in ("store.db", "part", "pipe"))
     path.write_bytes(b"secret" * 300_000)
     with path.open("rb") as before:
         shred(path)
@@ -57,6 +58,12 @@ def test_what_is_removed_is_overwritten(tmp_path):
         put_in_place(part, path)
         assert before.read() == bytes(1_800)
     assert path.read_bytes() == b"new"
+
+    os.mkfifo(pipe)
+    with pytest.raises(OSError, match="no file"):
+        put_in_place(path, pipe)
+    shred(pipe)
+    assert pipe.is_fifo()
 
 
 def test_what_is_no_store_or_a_newer_one_is_refused_and_left_alone(tmp_path):
@@ -71,13 +78,3 @@ def test_what_is_no_store_or_a_newer_one_is_refused_and_left_alone(tmp_path):
     with pytest.raises(StoreError, match="cannot be opened"):
         Store.open(path)
     assert path.read_bytes() == content
-
-
-def test_no_pipe_or_device_is_replaced_or_removed(tmp_path):
-    part, pipe = tmp_path / "part", tmp_path / "pipe"
-    part.write_text("new")
-    os.mkfifo(pipe)
-    with pytest.raises(OSError, match="no file"):
-        put_in_place(part, pipe)
-    shred(pipe)
-    assert pipe.is_fifo()

@@ -18,10 +18,8 @@ def clean(html, plain=""):
 
 def test_marked_words_of_others_go():
     """Whatever the language of the words around them."""
-    pages = [f"<div>Yes, gladly.</div>{foreign}" for foreign in PIECES["foreign"]]
-    assert [
-        page for page in pages if clean(page) != Cleaned("Yes, gladly.", True)
-    ] == []
+    pages = [f"<div>Gladly.</div>{foreign}" for foreign in PIECES["foreign"]]
+    assert [page for page in pages if clean(page) != Cleaned("Gladly.", True)] == []
 
 
 MINE = (
@@ -30,47 +28,43 @@ MINE = (
 )
 
 
-ANSWERED = (
+ANSWERED = {
     # after one introduction all that is indented is quoted
-    ('<div>3.5.2023, 10:12, "O" &lt;o@example.ru&gt;:</div><blockquote>One?'
-     "</blockquote><div>Yes.</div><blockquote>Two?</blockquote><div>No.</div>",
-     "Yes.\nNo."),
+    '<div>3.5.2023, 10:12, "O" &lt;o@example.ru&gt;:</div><blockquote>One?</blockquote>'
+    "<div>Yes.</div><blockquote>Two?</blockquote><div>No.</div>": "Yes.\nNo.",
     # Gmail wraps the whole conversation in one block, with the answers inside
-    ('<div dir="ltr">Hi.<div class="gmail_quote"><div class="gmail_attr">On Mon, '
-     "Anna wrote:</div><blockquote class='gmail_quote'>Can you come?</blockquote>"
-     "<div>Yes, gladly.</div><blockquote class='gmail_quote'>And Bo?</blockquote>"
-     "<div>No, he is ill.</div></div></div>",
-     "Hi.\nYes, gladly.\nNo, he is ill."),
+    '<div dir="ltr">Hi.<div class="gmail_quote"><div class="gmail_attr">On Mon, Anna '
+    "wrote:</div><blockquote class='gmail_quote'>Can you come?</blockquote><div>Yes, "
+    "gladly.</div><blockquote class='gmail_quote'>And Bo?</blockquote><div>No, he is "
+    "ill.</div></div></div>": "Hi.\nYes, gladly.\nNo, he is ill.",
     # an indented text of one's own
-    (MINE, "My line:\nthe sea does not answer"),
-    (f"{MINE}<div>I like it.</div>",
-     "My line:\nthe sea does not answer\nI like it."),
+    MINE: "My line:\nthe sea does not answer",
+    f"{MINE}<div>I like it.</div>": "My line:\nthe sea does not answer\nI like it.",
     # a hidden element may mark a quote
-    (f'<p>Yes.</p><div id="appendonsend" style="display:none"></div>{QUOTE}',
-     "Yes."),
-)  # fmt: skip
+    f'<p>Yes.</p><div id="appendonsend" style="display:none"></div>{QUOTE}': "Yes.",
+}
 
 
 def test_own_words_between_and_above_quotes_stay():
-    assert [clean(html).text for html, _ in ANSWERED] == [text for _, text in ANSWERED]
+    assert {html: clean(html).text for html in ANSWERED} == ANSWERED
 
 
-READ = (
-    ("<div>Hi,</div><div><br></div><div>one<br>two</div><p>three</p><p>four</p>",
-     "Hi,\n\none\ntwo\n\nthree\n\nfour"),
-    ("<ul><li>a</li><li>b</li></ul><pre>x\ny</pre>", "- a\n- b\nx\ny"),
-    ("<div>one<br></div><div>two</div>", "one\ntwo"),
-    ("<div>one</div><div><br></div><div>two</div>", "one\n\ntwo"),
-    ("<p>one\r\n\t two  three</p>", "one two three"),
-    ('<a title="a > b">link</a> <!-- no <b> --> &lt;b&gt;', "link <b>"),
-    ("<style>p{}</style><script>x()</script><p>Yes.</p>", "Yes."),
-    ('<p style="color:#fff">White letters alone are read.</p>',
-     "White letters alone are read."),
-)  # fmt: skip
+READ = {
+    "<div>Hi,</div><div><br></div><div>one<br>two</div><p>three</p><p>four</p>": (
+        "Hi,\n\none\ntwo\n\nthree\n\nfour"
+    ),
+    "<ul><li>a</li><li>b</li></ul><pre>x\ny</pre>": "- a\n- b\nx\ny",
+    "<div>one<br></div><div>two</div>": "one\ntwo",
+    "<div>one</div><div><br></div><div>two</div>": "one\n\ntwo",
+    "<p>one\r\n\t two  three</p>": "one two three",
+    '<a title="a > b">link</a> <!-- no <b> --> &lt;b&gt;': "link <b>",
+    "<style>p{}</style><script>x()</script><p>Yes.</p>": "Yes.",
+    '<p style="color:#fff">White letters are read.</p>': "White letters are read.",
+}
 
 
 def test_the_text_is_what_a_reader_sees():
-    assert [own_text(html) for html, _ in READ] == [text for _, text in READ]
+    assert {html: own_text(html) for html in READ} == READ
 
 
 def test_a_mark_counts_in_a_long_mail_too():

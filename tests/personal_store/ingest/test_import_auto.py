@@ -49,28 +49,22 @@ LEFT = {"archive_browser.html", "a.jpg", "numbers.csv", "README.txt"}
 
 
 @pytest.mark.parametrize("mine", [False, True])
-def test_every_file_finds_its_importer(folder, mine):
+def test_every_file_finds_its_importer(folder, tmp_path, mine):
     """The more specific one; what does not say who wrote it is read if it is all mine,
-    and what nobody knows is named."""
+    and what nobody knows is named. In an archive such texts are likely a program's."""
     discovery = discover(folder, mine=mine)
 
     assert plan(folder, mine=mine) == SIGNED | (UNSIGNED if mine else {})
     unsigned = {found.kind: found.files for found in discovery.unsigned}
     assert unsigned == ({} if mine else UNSIGNED)
     assert {file.name for file in discovery.left} == LEFT
+    (tmp_path / "takeout.zip").write_bytes(zipped(FILES))
+    assert plan(tmp_path / "takeout.zip", mine=mine) == SIGNED
 
 
-def test_the_export_of_a_store_says_who_wrote_it(store, folder):
-    """Its lines name the writer of each; a table of the same format does not."""
-    import_source(store, "markdown", folder)
-    with (folder / "exported.jsonl").open("wb") as file:
-        file.writelines(as_lines(store.db))
-
-    assert plan(folder) == SIGNED | {"jsonl": 1}
-
-
-def test_what_is_found_is_imported_once(store, folder):
-    """And a second time adds nothing."""
+def test_what_is_found_is_imported_once(store, folder, tmp_path):
+    """And a second time adds nothing. The store's own export is found too: its lines
+    name the writer of each, as a table of the same format does not."""
     me = ["sam@example.com"]
     found = discover(folder, mine=True).found
     reports = [import_source(store, one.kind, one.sources, me=me) for one in found]
@@ -80,13 +74,8 @@ def test_what_is_found_is_imported_once(store, folder):
     assert not any(report.failed for report in reports)
     assert sum(report.added for report in again) == 0
 
-
-def test_an_archive_is_looked_into(tmp_path):
-    """Texts in it are likely a program's, so they are left; the rest is found."""
-    (tmp_path / "export.zip").write_bytes(zipped(FILES))
-
-    assert plan(tmp_path / "export.zip") == SIGNED
-    assert plan(tmp_path / "export.zip", mine=True) == SIGNED  # a Takeout lies in it
+    (tmp_path / "exported.jsonl").write_bytes(b"".join(as_lines(store.db)))
+    assert plan(tmp_path / "exported.jsonl") == {"jsonl": 1}
 
 
 def test_a_single_file_is_recognised_by_what_it_is(folder):

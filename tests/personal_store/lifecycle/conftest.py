@@ -2,12 +2,10 @@
 
 import pytest
 
-from personal_store import Store
 from tests.personal_store.stores import fill
 
 
 @pytest.fixture
-def store(tmp_path):
-    with Store.open(tmp_path / "store.db") as store:
-        fill(store, tmp_path)
-        yield store
+def store(store, tmp_path):
+    fill(store, tmp_path)
+    return store

@@ -7,16 +7,7 @@ import pytest
 
 from personal_store import Store
 from personal_store.copies import back_up, backup_path
-from personal_store.lifecycle.forgetting import (
-    empty_if_due,
-    exclude,
-    forget,
-    forget_everything,
-    in_trash,
-    is_untidy,
-    put_into_trash,
-    take_out_of_trash,
-)
+from personal_store.lifecycle import forgetting
 from personal_store.lifecycle.overview import Which, outlines
 from personal_store.lifecycle.tombstones import count
 from personal_store.search.tables import check
@@ -26,7 +17,10 @@ from tests.personal_store.stores import BALLOON, SECRET, fill, found, ids, put_l
 
 @pytest.mark.parametrize(
     ("put_away", "fetch_back"),
-    [(exclude, partial(exclude, excluded=False)), (put_into_trash, take_out_of_trash)],
+    [
+        (forgetting.exclude, partial(forgetting.exclude, excluded=False)),
+        (forgetting.put_into_trash, forgetting.take_out_of_trash),
+    ],
 )
 def test_what_is_put_away_is_never_found(store, tmp_path, put_away, fetch_back):
     """Neither by search, nor as a recent text, nor by its id, nor after a re-import."""
@@ -38,23 +32,24 @@ def test_what_is_put_away_is_never_found(store, tmp_path, put_away, fetch_back):
     assert not {p.record_id for p in store.recent(limit=99)} & set(balloon)
     assert store.passage(balloon[0]) is None
     assert ids(store, BALLOON) == balloon
-    assert in_trash(store.db) == (balloon if put_away is put_into_trash else [])
+    excluded = put_away is forgetting.exclude
+    assert forgetting.in_trash(store.db) == ([] if excluded else balloon)
 
     fetch_back(store.db, balloon)
     assert found(store, "balloon Quedlinburg") == balloon
-    assert in_trash(store.db) == []
+    assert forgetting.in_trash(store.db) == []
 
 
 def test_the_trash_is_emptied_after_thirty_days(store, tmp_path):
     """And what was in it does not return; not a day earlier."""
     day = 86_400
-    put_into_trash(store.db, ids(store, BALLOON), now=1000 * day)
-    put_into_trash(store.db, ids(store), now=1020 * day)
+    forgetting.put_into_trash(store.db, ids(store, BALLOON), now=1000 * day)
+    forgetting.put_into_trash(store.db, ids(store), now=1020 * day)
 
-    assert empty_if_due(store.db, store.path, now=1029.9 * day) == 0
-    assert empty_if_due(store.db, store.path, now=1030 * day) == 1
+    assert forgetting.empty_if_due(store.db, store.path, now=1029.9 * day) == 0
+    assert forgetting.empty_if_due(store.db, store.path, now=1030 * day) == 1
     assert ids(store, BALLOON) == []
-    assert len(in_trash(store.db)) == 5
+    assert len(forgetting.in_trash(store.db)) == 5
 
     fill(store, tmp_path)
     assert ids(store, BALLOON) == []
@@ -62,17 +57,17 @@ def test_the_trash_is_emptied_after_thirty_days(store, tmp_path):
 
 def test_opening_the_store_empties_the_trash(store):
     """Nobody has to remember it."""
-    put_into_trash(store.db, ids(store, BALLOON), now=0)
+    forgetting.put_into_trash(store.db, ids(store, BALLOON), now=0)
     with Store.open(store.path) as again:
         assert ids(again, BALLOON) == []
-        assert not is_untidy(again.db)
+        assert not forgetting.is_untidy(again.db)
     assert SECRET[:40].encode() not in store.path.read_bytes()
 
 
 def test_a_forgotten_text_stays_away(store, tmp_path):
     """By its key, and by its words from another source under another key. A short one
     by its key alone: another letter may say the same few words."""
-    forget(store.db, store.path, ids(store, BALLOON))
+    forgetting.forget(store.db, store.path, ids(store, BALLOON))
     again = fill(store, tmp_path)
     other = put_letters(store, [message(SECRET, number=77, subject="Fwd")])
 
@@ -84,7 +79,7 @@ def test_a_forgotten_text_stays_away(store, tmp_path):
 
     letters = [message("Thanks a lot, Anna!", number=n) for n in (20, 21)]
     put_letters(store, letters[:1])
-    forget(store.db, store.path, ids(store, "body = 'Thanks a lot, Anna!'"))
+    forgetting.forget(store.db, store.path, ids(store, "body = 'Thanks a lot, Anna!'"))
     assert put_letters(store, letters).added == 1
 
 
@@ -92,7 +87,7 @@ def test_a_tombstone_reveals_nothing(store, tmp_path):
     """Two stores mark the same text differently, and neither mark holds a word."""
 
     def marks(store):
-        forget(store.db, store.path, ids(store, BALLOON))
+        forgetting.forget(store.db, store.path, ids(store, BALLOON))
         assert store.db.execute("SELECT count(*) FROM tombstone_key").fetchone() == (1,)
         return {bytes(row[0]) for row in store.db.execute("SELECT mark FROM tombstone")}
 
@@ -105,7 +100,7 @@ def test_a_tombstone_reveals_nothing(store, tmp_path):
 def test_forgetting_everything_leaves_a_new_store(store, tmp_path):
     """With no memory of it: an import brings texts back."""
     back_up(store.db, store.path)
-    proof = forget_everything(store.db, store.path)
+    proof = forgetting.forget_everything(store.db, store.path)
     path = store.path
     store.close()
 

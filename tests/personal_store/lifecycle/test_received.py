@@ -5,13 +5,7 @@ import pytest
 
 from personal_store import Store
 from personal_store.cleaning.cleaning import VERSION, clean_raw
-from personal_store.lifecycle import writing
-from personal_store.lifecycle.forgetting import (
-    exclude,
-    forget,
-    put_into_trash,
-    take_out_of_trash,
-)
+from personal_store.lifecycle import forgetting, writing
 from personal_store.lifecycle.identities import add_identities, remove_identities
 from personal_store.reading.letters import pack, unpack
 from personal_store.records import UNREAD, RawText
@@ -108,7 +102,7 @@ def test_a_new_address_makes_it_own(store, keeps):
 def test_forgotten_words_stay_forgotten(store):
     """Where they were forgotten unread, and where they come again unread."""
     put_mails(store, [came(40, SAID, subject="Again")])
-    forget(store.db, store.path, ids(store, "title = 'Garden'"))
+    forgetting.forget(store.db, store.path, ids(store, "title = 'Garden'"))
     assert row(store, where="title = 'Again'") is not None
     heard(store, "observatory")
     assert row(store, where="title = 'Again'") is None
@@ -195,15 +189,15 @@ def test_what_happens_to_a_record_happens_to_its_index(store):
     """Excluded, in the trash, forgotten, or found to be one's own."""
     kettle(store, 101, 102, 103)
     one, two, three = (received(store, f"number{n}")[0] for n in (101, 102, 103))
-    exclude(store.db, [one])
-    put_into_trash(store.db, [two])
-    forget(store.db, store.path, [three])
+    forgetting.exclude(store.db, [one])
+    forgetting.put_into_trash(store.db, [two])
+    forgetting.forget(store.db, store.path, [three])
     assert received(store, "number101 number102 number103 kettle") == []
     assert store.db.execute(INDEXED).fetchone() == (1,)
     assert check(store.db) == []
 
-    exclude(store.db, [one], excluded=False)
-    take_out_of_trash(store.db, [two])
+    forgetting.exclude(store.db, [one], excluded=False)
+    forgetting.take_out_of_trash(store.db, [two])
     assert received(store, "number101") == [one]
     assert received(store, "number102") == [two]
 
