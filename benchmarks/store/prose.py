@@ -73,21 +73,24 @@ def _spelt(number: int) -> str:
 ME = "sam@example.com"
 
 
-def mailbox_file(path: Path, number: int, seed: int = 7) -> Path:
-    """A made-up mailbox: one mail in four is sent, each is text and HTML."""
+def messages(number: int, seed: int = 7) -> Iterator[bytes]:
+    """Made-up mails: one in four is sent, each is text and HTML."""
     prose = Prose(seed)
+    for at in range(number):
+        mail, text = EmailMessage(), prose.text()
+        other = f"p{at % 90}@example.org"
+        mail["From"], mail["To"] = (other, ME) if at % 4 else (ME, other)
+        mail["Subject"] = prose.query(4)
+        mail["Date"] = f"{1 + at % 28} Mar {2005 + at % 19} 11:02:{at % 60:02} +0100"
+        mail["Message-ID"] = f"<{at}@mail.example.com>"
+        mail.set_content(f"Hi there,\n\n{text}\n\nBest,\nSam\n")
+        mail.add_alternative(f"<div>Hi there,</div><p>{text}</p>", subtype="html")
+        yield mail.as_bytes()
+
+
+def mailbox_file(path: Path, number: int, seed: int = 7) -> Path:
+    """A mailbox of made-up mails on disk."""
     with path.open("wb") as file:
-        for at in range(number):
-            mail, text = EmailMessage(), prose.text()
-            other = f"p{at % 90}@example.org"
-            mail["From"], mail["To"] = (other, ME) if at % 4 else (ME, other)
-            mail["Subject"] = prose.query(4)
-            mail["Date"] = (
-                f"{1 + at % 28} Mar {2005 + at % 19} 11:02:{at % 60:02} +0100"
-            )
-            mail["Message-ID"] = f"<{at}@mail.example.com>"
-            mail.set_content(f"Hi there,\n\n{text}\n\nBest,\nSam\n")
-            mail.add_alternative(f"<div>Hi there,</div><p>{text}</p>", subtype="html")
-            file.write(b"From 1@xxx Tue Mar 12 10:02:03 +0000 2024\n")
-            file.write(mail.as_bytes() + b"\n\n")
+        for mail in messages(number, seed):
+            file.write(b"From 1@xxx Tue Mar 12 10:02:03 +0000 2024\n" + mail + b"\n\n")
     return path

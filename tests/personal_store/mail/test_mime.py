@@ -10,10 +10,10 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
-from benchmarks.store.takeout import messages
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from benchmarks.store.prose import messages
 from personal_store.mail.mail import parse
 from personal_store.mail.mime import content_of, message_of, with_plain_ends
 from personal_store.text.charset import header_text, unfolded

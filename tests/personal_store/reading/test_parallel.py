@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from benchmarks.store.takeout import ME, mailbox_file
 
+from benchmarks.store.prose import ME, mailbox_file
 from personal_store import (
     ImportFailure,
     SourceError,
