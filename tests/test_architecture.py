@@ -13,14 +13,8 @@ import personal_store
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = (
-    "base",
-    "benchmarks",
-    "cloud_api",
-    "decoding_core",
-    "edge_app",
-    "models",
-    "personal_store",
-    "training",
+    *("base", "benchmarks", "cloud_api", "decoding_core", "edge_app", "models"),
+    *("personal_store", "training"),
 )
 SOURCES = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
 
@@ -29,13 +23,12 @@ SOURCES = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py
     ("module", "strangers"),
     [
         (
-            "decoding_core.methods.steering",
+            "decoding_core.methods.steering, edge_app.decoding.loop",
             "llama_cpp httpx textual sqlite3 fastapi torch",
         ),
-        ("edge_app.decoding.loop", "textual httpx llama_cpp torch"),
-        ("edge_app.service.service", "textual fastapi torch"),
         (
-            "edge_app.cli, edge_app.service.tape, edge_app.commands.write",
+            "edge_app.cli, edge_app.commands.write, "
+            "edge_app.service.service, edge_app.service.tape",
             "textual llama_cpp fastapi torch",
         ),
         (

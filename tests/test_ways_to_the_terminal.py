@@ -3,15 +3,11 @@ is named here, with the reason."""
 
 import ast
 from functools import cache
-from pathlib import Path
 
+from tests.test_architecture import SOURCES
+from tests.waiting import ROOT
 from tools.sources import parsed
 
-ROOT = Path(__file__).parent.parent
-PACKAGES = (
-    *("base", "benchmarks", "cloud_api", "decoding_core", "edge_app", "models"),
-    *("personal_store", "training"),
-)
 AROUND = {
     "click.prompt": {"models/command_line.py"},  # gates the question itself
     "click.confirm": {"models/command_line.py"},
@@ -23,9 +19,8 @@ AROUND = {
         "edge_app/commands/terminal.py",  # our own looks
         "edge_app/commands/store.py",  # an export into a pipe
     },
-    "sys.stdout.buffer": {
-        "personal_store/reading/parallel.py"
-    },  # a child's pipe to its parent
+    # A child's pipe to its parent.
+    "sys.stdout.buffer": {"personal_store/reading/parallel.py"},
 }
 """Ways around, and the modules that may take them."""
 NEVER = {
@@ -34,20 +29,14 @@ NEVER = {
     *("getpass.getpass", "input", "sys.__stdout__", "sys.__stderr__"),
     *("sys.stderr.buffer", "rich.print", "os.system", "curses.initscr"),
 }
-STARTED = {
-    "cloud_api/__main__.py": "its group gates",
-}
+STARTED = {"cloud_api/__main__.py": "its group gates"}
 """Modules that can be started and do not call `gate_output` themselves."""
 
 
 @cache
 def trees():
     """Every module, parsed once by whoever asks first."""
-    return {
-        str(path.relative_to(ROOT)): parsed(path)
-        for package in PACKAGES
-        for path in sorted((ROOT / package).rglob("*.py"))
-    }
+    return {str(path.relative_to(ROOT)): parsed(path) for path in sorted(SOURCES)}
 
 
 def used(tree):

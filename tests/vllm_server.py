@@ -110,15 +110,11 @@ class Gateway:
         return CloudVerifier(self.url, TOKEN, emit)
 
 
-def gateway_of(vllm, *options):
-    """A server of ours before the vLLM."""
-    exact = "--precision", "float32", "--threads", "1"
-    return Gateway("--generalist-url", vllm.url, *options, *exact)
-
-
 @contextmanager
 def gateway(vllm, *options):
-    server = gateway_of(vllm, *options)
+    """A server of ours before the vLLM."""
+    exact = "--precision", "float32", "--threads", "1"
+    server = Gateway("--generalist-url", vllm.url, *options, *exact)
     try:
         yield server
     finally:

@@ -20,46 +20,39 @@ FILES = EVERYDAY, SIXTY, EIGHTY, PLAIN
 
 
 def verdict(says, text, against=(), asked="Tell her of supper, and that I am away."):
-    rules = [rule_of(line) for line in ([says] if isinstance(says, str) else says)]
     denied = [rule_of(line) for line in against]
-    return judge(rules, denied, WordsOf(text), WordsOf(asked)).verdict
+    return judge([rule_of(says)], denied, WordsOf(text), WordsOf(asked)).verdict
 
 
-@pytest.mark.parametrize(
-    ("kind", "one", "other"),
-    [
-        ("date", "14", (14, 0)),
-        ("date", "fourteenth", (14, 0)),
-        ("date", "14 November", (14, 11)),
-        ("date", "November 14", (14, 11)),
-        ("date", "14/11", (14, 11)),
-        ("date", "twenty-first", (21, 0)),
-        ("day", "Friday", 4),
-        ("day", "Weds", 2),
-        ("month", "May", 5),
-        ("time", "6.30", (390, "")),
-        ("time", "18:30", (390, "pm")),
-        ("time", "half past six", (390, "")),
-        ("time", "half six", (390, "")),
-        ("time", "twenty to seven", (400, "")),
-        ("time", "six o'clock", (360, "")),
-        ("time", "noon", (0, "pm")),
-        ("number", "twenty-four", 24.0),
-        ("number", "half a dozen", 6.0),
-        ("number", "1,200", 1200.0),
-        ("money", "£12.50", 12.5),
-        ("money", "twelve pounds fifty", 12.5),
-        ("money", "40p", 0.4),
-    ],
-)
-def test_a_value_is_read_in_every_form(kind, one, other):
+VALUES = {
+    "date": {
+        **dict.fromkeys(("14", "fourteenth"), (14, 0)),
+        **dict.fromkeys(("14 November", "November 14", "14/11"), (14, 11)),
+        "twenty-first": (21, 0),
+    },
+    "day": {"Friday": 4, "Weds": 2},
+    "month": {"May": 5},
+    "time": {
+        **dict.fromkeys(("6.30", "half past six", "half six"), (390, "")),
+        "six o'clock": (360, ""),
+        "twenty to seven": (400, ""),
+        "18:30": (390, "pm"),
+        "noon": (0, "pm"),
+    },
+    "number": {"twenty-four": 24.0, "half a dozen": 6.0, "1,200": 1200.0},
+    "money": {"£12.50": 12.5, "twelve pounds fifty": 12.5, "40p": 0.4},
+}
+
+
+def test_a_value_is_read_in_every_form():
     """Digits and words, long and short."""
-    assert value_of(kind, one) == other
+    for kind, values in VALUES.items():
+        assert {one: value_of(kind, one) for one in values} == values, kind
 
 
-@pytest.mark.parametrize(
-    ("says", "text", "expected"),
-    [
+def test_a_rule_tells_what_a_text_says():
+    """Said, contradicted by another value in its place, or left out."""
+    expected = [
         ("{date 14}", "Yes to the weekend of the fourteenth.", "said"),
         ("{date 14 November}", "See you on the 14th.", "said"),
         ("{date 14 November}", "See you on 14 December.", "contradicted"),
@@ -91,11 +84,9 @@ def test_a_value_is_read_in_every_form(kind, one, other):
         ("bring .. jam", "I bring bread. The jam is gone.", "omitted"),
         ("can not .. eat", "You can't let him eat it.", "said"),
         ("knee* & bad", "Not with knees. They are bad.", "said"),
-    ],
-)
-def test_a_rule_tells_what_a_text_says(says, text, expected):
-    """Said, contradicted by another value in its place, or left out."""
-    assert verdict(says, text) == expected
+    ]
+    found = [(says, text, verdict(says, text)) for says, text, _ in expected]
+    assert found == expected
 
 
 def test_what_else_was_asked_contradicts_nothing():
@@ -113,21 +104,15 @@ def test_what_is_against_a_fact_may_be_denied():
     assert verdict("{day Thursday}", wrong, against, "Tuesday") == "contradicted"
 
 
-@pytest.mark.parametrize(
-    "line", ["{date soon}", "{moon 3}", "can't", "a &", "+", "a ..", "a .. .. b"]
-)
-def test_a_rule_that_says_nothing_is_refused(line):
+def test_a_rule_that_says_nothing_is_refused():
     """With the line in the sentence."""
-    with pytest.raises(RuleError, match="rule"):
-        rule_of(line)
+    for line in ("{date soon}", "{moon 3}", "can't", "a &", "+", "a ..", "a .. .. b"):
+        with pytest.raises(RuleError, match="rule"):
+            rule_of(line)
 
 
-GOOD = {
-    "name": "a",
-    "task": "email",
-    "text": "Say yes.",
-    "facts": [{"what": "yes", "says": ["{yes}"]}],
-}
+FACT = {"what": "yes", "says": ["{yes}"]}
+GOOD = {"name": "a", "task": "email", "text": "Say yes.", "facts": [FACT]}
 
 
 @pytest.mark.parametrize(
@@ -156,13 +141,10 @@ def test_the_hundred_requests_are_a_quarter_of_each_kind():
     assert {task: tasks.count(task) for task in tasks} == dict.fromkeys(
         ("email", "review", "post", "note"), 25
     )
-    verdicts = [
-        judged.verdict
-        for asked in every
-        for judged in asked.judged(
-            f"Hello {asked.request.recipient},\n{asked.request.text}"
-        )
-    ]
+    verdicts = []
+    for asked in every:
+        repeated = f"Hello {asked.request.recipient},\n{asked.request.text}"
+        verdicts += [judged.verdict for judged in asked.judged(repeated)]
     assert verdicts.count("said") / len(verdicts) > 0.98
     assert "contradicted" not in verdicts
 

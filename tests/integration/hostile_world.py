@@ -89,26 +89,17 @@ def fill(folder: Path) -> dict[str, str]:
     """Hostile files in `folder`, by what they are."""
     hostile = folder / NAME
     hostile.mkdir()
-    made = {
-        "mbox": hostile / f"{NAME}.mbox",
-        "jsonl": hostile / f"{NAME}.jsonl",
-        "zip": hostile / f"{NAME}.zip",
-        "gguf": hostile / f"{NAME}.gguf",
-        "csv": hostile / f"{NAME}.csv",
-        "whatsapp": hostile / "_chat.txt",
-        "eval": hostile / f"{NAME}.eval.jsonl",
-        "missing": hostile / f"{NAME}.none",
-        "tape": hostile / f"{NAME}.tape",
-        "new": hostile / f"{NAME}.new",
-    }
+    kinds = ("mbox", "jsonl", "zip", "gguf", "csv", "missing", "tape", "new")
+    made = {kind: hostile / f"{NAME}.{kind}" for kind in kinds}
+    made["eval"] = hostile / f"{NAME}.eval.jsonl"
+    made["whatsapp"] = hostile / "_chat.txt"
     made["mbox"].write_bytes(mails())
     record = {"text": f"Hello {HOSTILE}", "title": HOSTILE, "recipient": HOSTILE}
     lines = [json.dumps(record), f'{{"{HOSTILE}": 1}}', f"not JSON {HOSTILE}"]
     made["jsonl"].write_text("\n".join(lines), "utf-8")
     made["csv"].write_text(f"{HOSTILE.replace(chr(13), '')},b\n1,2\n", "utf-8")
-    made["whatsapp"].write_text(
-        f"[12/03/2024, 10:15:00] {NAME}: hello {HOSTILE}\n", "utf-8"
-    )
+    chat = f"[12/03/2024, 10:15:00] {NAME}: hello {HOSTILE}\n"
+    made["whatsapp"].write_text(chat, "utf-8")
     made["gguf"].write_bytes(gguf())
     made["tape"].write_text("\n".join(map(to_json, script())), "utf-8")
     made["eval"].write_text(f'{{"user": "{MARK}"', "utf-8")
@@ -123,19 +114,10 @@ def fill(folder: Path) -> dict[str, str]:
 class _Spiteful(BaseHTTPRequestHandler):
     def _answer(self) -> None:
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        body = json.dumps(
-            {
-                "detail": HOSTILE + 9000 * "x",
-                "title": HOSTILE,
-                "code": HOSTILE,
-                "version": HOSTILE,
-                "generalist": HOSTILE,
-                "base": HOSTILE,
-                "session_id": HOSTILE,
-                "vocabulary_id": HOSTILE,
-            },
-            ensure_ascii=False,
-        ).encode()
+        names = ("title", "code", "version", "generalist", "base")
+        names += ("session_id", "vocabulary_id")
+        said = dict.fromkeys(names, HOSTILE) | {"detail": HOSTILE + 9000 * "x"}
+        body = json.dumps(said, ensure_ascii=False).encode()
         self.send_response(self.server.status)  # type: ignore[attr-defined]
         self.send_header("Content-Type", "application/problem+json")
         self.send_header("Location", "http://" + encoded(HOSTILE))

@@ -2,6 +2,7 @@
 and a server that dies."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
@@ -64,25 +65,6 @@ def server():
         yield server
 
 
-class Background:
-    """A text that is written in a thread, while a server's model is held back."""
-
-    def __init__(self, text):
-        self.text, self.error = text, None
-        self._thread = threading.Thread(target=self._write)
-        self._thread.start()
-
-    def _write(self):
-        try:
-            self.text.write()
-        except StoppedError as error:
-            self.error = error
-
-    def join(self):
-        self._thread.join(PATIENCE)
-        assert not self._thread.is_alive()
-
-
 def held_back(models):
     """A server whose generalist waits before its first block."""
     models.generalist.gate.clear()
@@ -94,19 +76,19 @@ def test_a_stop_with_two_blocks_out_ends_the_text_at_once(server):
     with the word that it is done."""
     wanted = Text(server.url, IN_FLIGHT).write()
     models = fake_models()
-    with held_back(models) as slow:
+    with ThreadPoolExecutor() as pool, held_back(models) as slow:
         models.generalist.gate.set()
         text = Text(slow.url, IN_FLIGHT)
         blocks = text.loop.blocks()
         next(blocks)
         models.generalist.gate.clear()
         models.generalist.entered.clear()
-        writing = Background(text)
+        writing = pool.submit(text.write)
         wait_until(lambda: len(slow.service.running) == 2)
         text.stop.set()
-        writing.join()
+        with pytest.raises(StoppedError):
+            writing.result(PATIENCE)
         models.generalist.gate.set()
-    assert isinstance(writing.error, StoppedError)
     settled = [token for event in text.all(Settled) for token in event.tokens]
     assert settled == text.emitter.tokens
     assert text.text == wanted[: len(text.text)]
@@ -119,18 +101,16 @@ def test_a_server_that_dies_with_two_blocks_out_is_no_loss(server):
     text, and nobody is told."""
     wanted = Text(server.url, IN_FLIGHT).write()
     models = fake_models()
-    with held_back(models) as dying, running() as other:
+    with ThreadPoolExecutor() as pool, held_back(models) as dying, running() as other:
         relay = Relay(int(dying.url.rsplit(":", 1)[1]))
         text = Text(relay.url, IN_FLIGHT)
-        writing = Background(text)
+        writing = pool.submit(text.write)
         wait_until(lambda: len(dying.service.running) == 2)
         relay.port = int(other.url.rsplit(":", 1)[1])
         relay.cut()
-        writing.join()
+        assert writing.result(PATIENCE) == wanted
         relay.close()
         models.generalist.gate.set()
-    assert writing.error is None
-    assert text.text == wanted
     assert not text.all(Notice)
     verified = text.all(Verified)
     drafted = sum(event.accepted for event in verified)

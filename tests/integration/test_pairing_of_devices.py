@@ -11,9 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 import pytest
-from click.testing import CliRunner
 
-import edge_app.cli
 from cloud_api import pairing
 from decoding_core.errors import (
     CertificateError,
@@ -39,6 +37,7 @@ from tests.cloud_api.people.people_fakes import (
     secure,
     tls_in,
 )
+from tests.command import specsteer as run
 from tests.waiting import PATIENCE
 
 EMPTY = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
@@ -51,13 +50,6 @@ def server(tmp_path_factory):
         yield server
 
 
-@pytest.fixture
-def home(tmp_path, monkeypatch):
-    monkeypatch.setenv("SPECSTEER_HOME", str(tmp_path / "home"))
-    monkeypatch.delenv("SPECSTEER_TOKEN", raising=False)
-    return tmp_path / "home"
-
-
 @pytest.fixture(autouse=True)
 def patient(monkeypatch):
     """A busy machine that is slow to shake hands is no server that is away."""
@@ -68,12 +60,6 @@ def offered(server, name="phone", **options):
     """An invitation to a server."""
     code, _ = pairing.offer(server.people, name, **options)
     return Invitation(code, secure(server.url), certificates()[1])
-
-
-def run(*words):
-    result = CliRunner().invoke(edge_app.cli.cli, words)
-    assert result.exception is None or isinstance(result.exception, SystemExit)
-    return result
 
 
 class Impostor(socketserver.ThreadingTCPServer):
@@ -229,7 +215,6 @@ def test_a_listener_that_squats_on_the_port_never_gets_the_token(
     """Nor any request: by the connection, the verifier and the commands."""
     context = None if number is None else tls_in(tmp_path, number).context
     with impostor(context) as squatter:
-        home.mkdir(mode=0o700)
         write_paired(home, paired_with(squatter.url))
         chosen = service_config(read_settings()).settings
         assert chosen.token == TOKEN
@@ -261,7 +246,6 @@ def test_a_certificate_that_nobody_vouches_for_is_said_to_be_none(tmp_path):
 
 def test_what_the_paired_server_gave_goes_to_no_other(home):
     """Neither to one that is typed nor to one of the settings."""
-    home.mkdir(mode=0o700)
     write_paired(home, paired_with("https://127.0.0.1:1"))
     other = service_config(read_settings(), server="https://example.org").settings
     assert (other.token, other.certificate) == ("", "")
@@ -276,7 +260,6 @@ def test_what_the_paired_server_gave_goes_to_no_other(home):
     "text", ["", "{}", "[]", '{"server": 5}', "\udce9", "[" * 9999]
 )
 def test_a_broken_file_of_the_pairing_is_a_sentence(home, text):
-    home.mkdir(mode=0o700)
     (home / "paired-server.json").write_bytes(text.encode("utf-8", "surrogateescape"))
     done = run("write", "x", "--offline")
     assert "remove it ('specsteer unpair'), and pair again" in done.stderr
@@ -284,7 +267,6 @@ def test_a_broken_file_of_the_pairing_is_a_sentence(home, text):
 
 
 def test_a_server_that_is_away_is_no_impostor(home):
-    home.mkdir(mode=0o700)
     with socket.socket() as deaf:  # nobody else gets its port
         deaf.bind(("127.0.0.1", 0))
         paired = paired_with(f"https://127.0.0.1:{deaf.getsockname()[1]}")

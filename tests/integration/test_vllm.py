@@ -15,12 +15,14 @@ from contextlib import closing
 import numpy as np
 import pytest
 
+from benchmarks.pair import Pair
 from decoding_core.methods.steering import log_steered
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.session import Patience
 from edge_app.transport.client import CloudVerifier
 from models.running.settings import EngineSettings
-from tests import vllm_server
+from tests import exported_models, vllm_server
+from tests.exported_models import emails_asked_for, prompts_of
 from tests.relay import Relay
 from tests.vllm_server import TOKEN, VllmServer, gateway
 
@@ -40,9 +42,7 @@ def models(tmp_path_factory):
         pytest.skip("needs vLLM: make vllm")
     for module in ("torch", "transformers", "gguf"):
         pytest.importorskip(module)
-    from tests.exported_models import exported
-
-    return exported(tmp_path_factory.mktemp("models"))
+    return exported_models.exported(tmp_path_factory.mktemp("models"))
 
 
 @pytest.fixture(scope="module")
@@ -56,8 +56,6 @@ def vllm(models, tmp_path_factory):
 @pytest.fixture(scope="module")
 def pair(models):
     """The device's models, and the generalist that vLLM is compared with."""
-    from benchmarks.pair import Pair
-
     files = models["llama_cpp"]
     settings = EngineSettings(1, precision="float32", extra_buffers=False)
     pair = Pair(files["specialist"], files["generalist"], settings)
@@ -65,25 +63,16 @@ def pair(models):
     pair.close()
 
 
-def examples():
-    from tests.exported_models import emails_asked_for
-
-    return emails_asked_for(TEXTS, 1)
-
-
 def margin(pair, prompts, settings, ids, other):
     """How near what was decided where two texts part is to being decided otherwise, in
     nats; 0 for texts that are the same."""
-    from tests.exported_models import margin as of_steering
-    from tests.exported_models import opinions
-
     pairs = enumerate(zip(ids, other, strict=False))
     at = next((i for i, (a, b) in pairs if a != b), min(len(ids), len(other)))
     if at == len(ids) == len(other):
         return 0.0
-    private, large, base = opinions(pair.readers(prompts), ids[:at])
+    private, large, base = exported_models.opinions(pair.readers(prompts), ids[:at])
     if settings.method == "steering":
-        return of_steering(private, large, base, settings)
+        return exported_models.margin(private, large, base, settings)
     strength = 0.0 if settings.method != "lossless" else settings.strength
     target = log_steered(private, large, base, strength)
     return float(np.subtract(*np.sort(target)[:-3:-1]))
@@ -92,8 +81,6 @@ def margin(pair, prompts, settings, ids, other):
 @pytest.mark.parametrize("place", ["base here", "base on vllm", "base on the device"])
 def test_the_same_tokens_as_llama_cpp_but_for_ties(models, vllm, pair, place, tmp_path):
     """At temperature 0, by each method; ties are counted."""
-    from tests.exported_models import prompts_of
-
     files, second = models["llama_cpp"], None
     options = ["--base", files["specialist"]]
     if place == "base on vllm":
@@ -113,7 +100,7 @@ def test_the_same_tokens_as_llama_cpp_but_for_ties(models, vllm, pair, place, tm
                     base="edge" if place == "base on the device" else "cloud",
                 )
                 counts = Counter()
-                for example in examples():
+                for example in emails_asked_for(TEXTS, 1):
                     prompts = prompts_of(pair.small, example, TOKENS)
                     here = pair.write_from(prompts, settings, TOKENS).token_ids
                     there = pair.write_from(
@@ -135,9 +122,7 @@ def test_the_same_tokens_as_llama_cpp_but_for_ties(models, vllm, pair, place, tm
 def test_a_text_goes_on_when_a_server_is_killed(models, vllm, pair, killed):
     """In mid-text, and the text is the same. vLLM is started again, and the session
     stays; another gateway is reached through a relay, and the session opened there."""
-    from tests.exported_models import prompts_of
-
-    (example, *_) = examples()
+    example, *_ = emails_asked_for(TEXTS, 1)
     settings = MethodSettings(temperature=0.0, draft_length=4, window=1)
     prompts = prompts_of(pair.small, example, TOKENS)
     here = pair.write_from(prompts, settings, TOKENS)

@@ -137,13 +137,13 @@ def test_most_letters_with_history_are_by_dry_writers(monkeypatch):
         invented, "dry_writer", lambda rng: replace(dry(rng), greeting="# {name}")
     )
     rng, made = Random(2), []
-    while len(made) < 300:
+    while len(made) < 200:
         made += invented._by_somebody(rng, "email", Everyday().piece)
     share = sum(one.text.startswith("# ") for one in made) / len(made)
     assert 0.5 < share < 0.75  # nobody greets an office by its name
     asked = [one.request.text for one in made]
     alike = [SequenceMatcher(None, *two).ratio() > 0.6 for two in pairwise(asked)]
-    assert 20 < sum(alike) < 60
+    assert 13 < sum(alike) < 40
 
 
 @given(st.integers(0, 10**9))

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -80,13 +80,14 @@ def test_a_small_run_finds_writers_and_is_kept(tmp_path):
     assert next(tmp_path.glob("privacy-*.jsonl")).stat().st_size == kept
 
 
-@pytest.mark.parametrize("among", [2, 3, 4, 6])
-@pytest.mark.parametrize(("above", "tied"), [(0, 0), (1, 0), (0, 2), (2, 2), (5, 0)])
-def test_the_chance_among_fewer_is_that_of_every_drawing(among, above, tied):
+def test_the_chance_among_fewer_is_that_of_every_drawing():
     """By enumerating which of five others stand beside the true one."""
-    others = [1] * above + [0] * tied + [-1] * (5 - above - tied)
-    shares = [
-        0.0 if 1 in some else 1 / (1 + some.count(0))
-        for some in combinations(others, among - 1)
-    ]
-    assert_allclose(chance_of_first(above, tied, 5, among), np.mean(shares))
+    placed = (0, 0), (1, 0), (0, 2), (2, 2), (5, 0)
+    for among, (above, tied) in product((2, 3, 4, 6), placed):
+        others = [1] * above + [0] * tied + [-1] * (5 - above - tied)
+        shares = [
+            0.0 if 1 in some else 1 / (1 + some.count(0))
+            for some in combinations(others, among - 1)
+        ]
+        found = chance_of_first(above, tied, 5, among)
+        assert_allclose(found, np.mean(shares), err_msg=f"{among, above, tied}")

@@ -12,33 +12,19 @@ from benchmarks.speed.traced import Pace, Trace
 from decoding_core.errors import EngineError
 
 
-@pytest.fixture
-def measured(tmp_path, monkeypatch):
-    """The table's lines and the JSON of a run, with engines that hardly wait."""
-    monkeypatch.setattr(
-        bench_speed,
-        "PACES",
-        {"specialist": Pace(0.001), "generalist": Pace(0.003), "base": Pace(0.0)},
-    )
-    file = tmp_path / "speed.json"
-
-    def run(*words):
-        result = CliRunner().invoke(
-            command, [*words, "--windows", "1", "--tokens", "12", "--json", str(file)]
-        )
-        assert result.exit_code == 0, result.output
-        return result.stdout.splitlines(), json.loads(file.read_text())
-
-    return run
-
-
 @pytest.mark.slow
-def test_a_text_of_each_kind_gives_a_row(measured):
-    """The trace's own acceptance, with a relay and without, in a table and as JSON."""
-    (head, *lines), body = measured(
-        *("--engines", "paced", "--methods", "generalist,steering"),
-        *("--trips", "0,8", "--acceptance", "0.9"),
-    )
+def test_a_text_of_each_kind_gives_a_row(tmp_path, monkeypatch):
+    """The trace's own acceptance, with a relay and without, in a table and as JSON;
+    engines hardly wait."""
+    paces = {"specialist": Pace(0.001), "generalist": Pace(0.003), "base": Pace(0.0)}
+    monkeypatch.setattr(bench_speed, "PACES", paces)
+    file = tmp_path / "speed.json"
+    words = "--engines paced --methods generalist,steering --trips 0,8 --acceptance 0.9"
+    more = "--windows", "1", "--tokens", "12", "--json", str(file)
+    result = CliRunner().invoke(command, [*words.split(), *more])
+    assert result.exit_code == 0, result.output
+    head, *lines = result.stdout.splitlines()
+    body = json.loads(file.read_text())
     assert [line.split()[3] for line in lines] == ["generalist", "0.9"] * 2
     assert "/limit" in head
     rows = body["rows"]

@@ -90,26 +90,19 @@ def test_an_engine_is_timed_alone():
     assert set(timed(server.generalist, 3, (2, 7), 1)) == {2, 7}
 
 
-def rows():
+def test_rows_are_compared_with_whom_they_should_be():
+    """The generalist alone streams, so its rate at no trip is everyone's measure;
+    CoSteer pays the trip, so it is compared with at the same one."""
     alone = Cell("paced", None, "generalist", drafting=False, uses_base=False)
-    cells = {
+    rates = {
         alone: 20.0,
         replace(alone, trip=0.06): 8.0,
         replace(alone, method="costeer", trip=0.06): 5.0,
         STEERING: 50.0,
         replace(STEERING, trip=0.06): 30.0,
     }
-    made = [
-        Row(cell, 9, rate, 1.0, 0.9, None, 1.0, 1.0, 0.02)
-        for cell, rate in cells.items()
-    ]
-    return compared(made)
-
-
-def test_rows_are_compared_with_whom_they_should_be():
-    """The generalist alone streams, so its rate at no trip is everyone's measure;
-    CoSteer pays the trip, so it is compared with at the same one."""
-    found = rows()
+    rest = 1.0, 0.9, None, 1.0, 1.0, 0.02
+    found = compared([Row(cell, 9, rate, *rest) for cell, rate in rates.items()])
     assert [row.over_generalist for row in found] == [1.0, 0.4, 0.25, 2.5, 1.5]
     assert [row.over_costeer for row in found] == [None, 1.6, 1.0, None, 6.0]
     lines = table(found)
