@@ -81,7 +81,8 @@ class ListDrawer(Drawer, Generic[_T]):
 
         def last(then: Callable[[Any], object]) -> Callable[[Any], None]:
             def show_if_last(found: object) -> None:
-                if number == self._looks and self.is_attached:
+                # One that is closing is attached still, and loses its parts.
+                if number == self._looks and self in self.app.screen_stack:
                     then(found)
 
             return show_if_last
