@@ -24,9 +24,11 @@ from edge_app.commands.options import assume_yes, complete_models, confirmed
 from edge_app.commands.terminal import Progress, echo_json, note, stoppable
 from edge_app.config import settings as settings_file
 from edge_app.config.settings import PairedServer, ledger_path, read_settings
+from edge_app.evaluation import choosing
+from edge_app.evaluation.choosing import gigabytes
 from edge_app.privacy.ledger import Ledger
 from models.command_line import Command, Group
-from models.files import HubModel, KnownPair, cards, hub_models, known_pairs
+from models.files import HubModel, cards, hub_models, known_pairs
 from models.folders import state_folder
 from models.local import describing, finding
 from models.local.describing import ModelDescription
@@ -43,9 +45,6 @@ _PAIR = options.with_options(
     click.argument("small", metavar="SMALL", shell_complete=complete_models),
     click.argument("large", metavar="LARGE", shell_complete=complete_models),
 )
-_GIGABYTES_A_CORE = 0.65
-"""Weights of a checker that a core reads in about a tenth of a second, which is what a
-block then takes at the least."""
 _MUCH_LARGER = 1.5  # the large model's file is that many times the small one's
 
 
@@ -116,9 +115,11 @@ def check(small: str, large: str, sample: bool, seconds: float, as_json: bool) -
     against L, the large one alone), on your own last texts; while there are too few, on
     the sample letters. All runs on this device.
     """
-    paths = finding.resolve(small, "specialist"), finding.resolve(large, "generalist")
+    paths = choosing.resolved(small, large)
     described = describing.describe_pair(*paths)
-    _check_pulled(*paths)
+    with Progress("comparing the checksum", in_bytes=True) as progress:
+        for path in paths:
+            finding.check_pulled(path, progress.show)
     settings = read_settings()
     from edge_app.evaluation.figures import check_pair
     from edge_app.evaluation.pair import Measuring, Pair
@@ -172,7 +173,6 @@ def pull(names: tuple[str, ...], yes: bool) -> None:
             continue
         known = {one.name: one for one in hub_models()}.get(name)
         offer = _offer(name, known)
-        folder = finding.folder_of(offer.repository)
         licence = offer.licence or "not named"
         size = gigabytes(offer.size)
         note(f"{name}: {size} from {pulling.hub_address()}")
@@ -180,12 +180,10 @@ def pull(names: tuple[str, ...], yes: bool) -> None:
         if known and known.licence:
             address += f" (the catalogue says: {known.licence})"
         note(f"licence: {licence}{address}")
-        before = finding.read_note(folder)
-        agreed = before is not None and before.licence == offer.licence
-        confirmed("Agree to it and pull?", yes=yes or agreed)
+        confirmed("Agree to it and pull?", yes=yes or choosing.is_agreed(offer))
         with Progress(f"pulling {name}", in_bytes=True) as progress:
             path = pulling.pull(offer, progress.show)
-        kept = finding.read_note(folder)
+        kept = finding.read_note(finding.folder_of(offer.repository))
         brought = [file.name for file in offer.files]
         whose = {kept.files[one].checked for one in brought} if kept else {""}
         click.echo(path)
@@ -200,34 +198,18 @@ def pull(names: tuple[str, ...], yes: bool) -> None:
 @click.option("--force", is_flag=True, help="Also a pair that does not fit.")
 def use(small: str, large: str, force: bool) -> None:
     """Write a pair into settings.toml; comments and other lines stay."""
-    paths = finding.resolve(small, "specialist"), finding.resolve(large, "generalist")
+    paths = choosing.resolved(small, large)
     try:
-        described = describing.describe_pair(*paths)
-        needed, memory = describing.pair_memory(*described), describing.machine_memory()
-        if described[0].file_bytes >= described[1].file_bytes:
-            raise InvalidSettingsError(f"{large} is not the larger of both")
-        if memory.fit(needed) == "too large":
-            raise InvalidSettingsError(
-                f"the pair takes about {gigabytes(needed)}, and this machine has "
-                f"{gigabytes(memory.total)}"
-            )
-        _check_pulled(*paths)
+        with Progress("comparing the checksum", in_bytes=True) as progress:
+            choosing.check_usable(paths, progress.show)
     except (VocabularyMismatchError, InvalidSettingsError) as error:
         if not force:
             raise type(error)(f"{error}; --force writes it all the same") from error
         note(f"warning: {one_line(str(error))}")
-    embedded = {card.path for card in cards()}
-    specialist, generalist = ("" if p in embedded else str(p) for p in paths)
-    written = settings_file.write_settings(
-        {"specialist": specialist, "generalist": generalist}
-    )
+    written, warning = choosing.use_pair(paths)
     click.echo(f"written to {written}: specialist = {small}, generalist = {large}")
-    server = read_settings().server
-    if server:
-        note(
-            f"settings.toml names the server {server}, which has a generalist of its "
-            f"own; {small} must be the base that it runs"
-        )
+    if warning:
+        note(warning)
 
 
 @models_command.command("remove")
@@ -251,12 +233,6 @@ def remove(name: str, yes: bool) -> None:
     click.echo(f"removed {path}: {gigabytes(finding.remove_pulled(path))} are free")
 
 
-def _check_pulled(*paths: Path) -> None:
-    for path in paths:
-        with Progress("comparing the checksum", in_bytes=True) as progress:
-            finding.check_pulled(path, progress.show)
-
-
 def _texts(opened: ExitStack, *, sample: bool) -> tuple[Any, str]:
     """Texts to measure, and whose they are; the sample if there are no others."""
     from edge_app.commands.measuring import cases_of
@@ -271,25 +247,16 @@ def _texts(opened: ExitStack, *, sample: bool) -> tuple[Any, str]:
 
 
 def _offer(name: str, known: HubModel | None) -> Offer:
+    if known is not None:
+        return choosing.offer_of(known)
     from models.local.pulling import ask_hub
 
-    if known is None:
-        repository, file = "/".join(name.split("/")[:2]), "/".join(name.split("/")[2:])
-        if "/" not in name:
-            raise ModelError(
-                f"the catalogue has no {name}; 'specsteer models list' shows it, and "
-                "ORG/REPOSITORY or ORG/REPOSITORY/FILE.gguf names what a hub has"
-            )
-        return ask_hub(repository, file)
-    try:
-        return ask_hub(known.repository, known.file, known.sha256)
-    except ModelError as error:
-        if known.names == "checked":
-            raise
-        raise type(error)(
-            f"{error}. The catalogue's name for {name} could not be checked with a hub "
-            "when it was written; give ORG/REPOSITORY/FILE.gguf to pull another file"
-        ) from error
+    if "/" not in name:
+        raise ModelError(
+            f"the catalogue has no {name}; 'specsteer models list' shows it, and "
+            "ORG/REPOSITORY or ORG/REPOSITORY/FILE.gguf names what a hub has"
+        )
+    return ask_hub("/".join(name.split("/")[:2]), "/".join(name.split("/")[2:]))
 
 
 def fitting_pairs(described: _Described) -> list[tuple[FoundModel, FoundModel, int]]:
@@ -339,13 +306,13 @@ def echo_catalogue() -> None:
     for one in hub_models():
         size = f"{one.gigabytes:.2f} GB"
         named = [one.name, one.size, one.quantisation, size, one.licence, one.names]
-        rows.append([*named, "yes" if _is_here(one) else ""])
+        rows.append([*named, "yes" if choosing.is_here(one) else ""])
     click.echo()
     _echo_table(rows)
     rows, notes = [["pairs of the catalogue", "download", "memory", ""]], [""]
     memory = describing.machine_memory()
     for pair in known_pairs():
-        needed, lacks = catalogue_memory(pair), download_bytes(pair)
+        needed, lacks = choosing.catalogue_memory(pair), choosing.download_bytes(pair)
         name = f"{pair.specialist}  {pair.generalist}"
         size = gigabytes(lacks) if lacks else "here"
         rows.append([name, size, gigabytes(needed), memory.fit(needed) or ""])
@@ -358,56 +325,21 @@ def echo_catalogue() -> None:
     )
 
 
-def recommended_pair(memory: describing.MachineMemory, cores: int) -> KnownPair | None:
-    """The pair of the catalogue with the largest checker that fits into the unused
-    memory and is read fast enough; None if only the embedded pair does."""
-    fitting = {
-        pair: large.gigabytes
-        for pair in known_pairs()
-        for _, large in [_models_of(pair)]
-        if memory.fit(catalogue_memory(pair)) == "fits"
-        and large.gigabytes <= _GIGABYTES_A_CORE * cores
-    }
-    return max(fitting, key=lambda pair: fitting[pair], default=None)
-
-
 def echo_recommendation() -> None:
     """Show the pair for this machine, and how to get it."""
     memory, cores = describing.machine_memory(), usable_cores()
-    found = recommended_pair(memory, cores)
+    found = choosing.recommended_pair()
     machine = f"this machine ({gigabytes(memory.total)} of memory, {cores} cores)"
     if found is None:
         click.echo(f"for {machine}: the pair that came with SpecSteer\n")
         return
     names = f"{found.specialist} {found.generalist}"
-    lacks = download_bytes(found)
+    lacks = choosing.download_bytes(found)
     size = f"a download of {gigabytes(lacks)}" if lacks else "here already"
     click.echo(f"for {machine}: {names}, {size}")
     for command in ("pull", "use") if lacks else ("use",):
         click.echo(f"    specsteer models {command} {names}")
     click.echo()
-
-
-def _models_of(pair: KnownPair) -> tuple[HubModel, HubModel]:
-    known = {one.name: one for one in hub_models()}
-    return known[pair.specialist], known[pair.generalist]
-
-
-def _is_here(model: HubModel) -> bool:
-    return (finding.folder_of(model.repository) / model.file).is_file()
-
-
-def download_bytes(pair: KnownPair) -> int:
-    """About how many bytes of a pair's files are not on this machine."""
-    lacking = (one for one in _models_of(pair) if not _is_here(one))
-    return sum(int(one.gigabytes * 1e9) for one in lacking)
-
-
-def catalogue_memory(pair: KnownPair) -> int:
-    """About how many bytes a pair takes on one machine, as `pair_memory` counts."""
-    small, large = _models_of(pair)
-    texts, length = describing.TEXTS_OF_A_SERVER, describing.LONGEST_TEXT
-    return small.memory(length, 1 + texts) + large.memory(length, texts)
 
 
 def echo_check(
@@ -462,11 +394,10 @@ def list_as_object(
     passed_by: Sequence[tuple[FoundModel, str]],
 ) -> dict[str, Any]:
     """What `list` shows, for programs."""
-    memory, cores = describing.machine_memory(), usable_cores()
-    best = recommended_pair(memory, cores)
+    best = choosing.recommended_pair()
     return {
-        "memory": asdict(memory),
-        "cores": cores,
+        "memory": asdict(describing.machine_memory()),
+        "cores": usable_cores(),
         "recommended": best and [best.specialist, best.generalist],
         "models": [
             asdict(about)
@@ -483,8 +414,8 @@ def list_as_object(
         "catalogue": [asdict(one) for one in hub_models()],
         "catalogue pairs": [
             asdict(pair)
-            | {"download": download_bytes(pair)}
-            | _memory(catalogue_memory(pair))
+            | {"download": choosing.download_bytes(pair)}
+            | _memory(choosing.catalogue_memory(pair))
             for pair in known_pairs()
         ],
     }
@@ -501,11 +432,6 @@ def _echo_table(rows: list[list[str]], notes: Sequence[str] = ()) -> None:
     lines = aligned(rows)
     for line, behind in zip(lines, notes or [""] * len(lines), strict=True):
         click.echo(one_line(f"{line}  {behind}").rstrip())
-
-
-def gigabytes(count: int) -> str:
-    """A number of bytes as a person reads it."""
-    return f"{count / 1e9:.1f} GB" if count >= 1e8 else f"{count / 1e6:.0f} MB"
 
 
 @click.command("pair", cls=Command)

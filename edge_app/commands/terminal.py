@@ -46,7 +46,7 @@ class Progress:
             self._bar = _bar(self._in_bytes)
             self._bar.start()
             self._bar.add_task(self._label, total=total, completed=done)
-        self._bar.update(self._bar.task_ids[0], completed=done)
+        self._bar.update(self._bar.task_ids[0], completed=done, total=total)
 
     def __enter__(self) -> Progress:
         return self

@@ -390,6 +390,7 @@ DRAWERS = {
     "help": ("tables:HelpDrawer",),
     "import": ("import_letters:ImportDrawer",),
     "keys": ("settings:KeysDrawer", "preferences", "use_keys"),
+    "models": ("models:ModelsDrawer", "preferences", "page.stale"),
     "numbers": ("tables:NumbersDrawer",),
     "reply": ("lists:ReplyDrawer", "page.answer"),
     "sent": ("sent:SentDrawer", "page.save_folder"),

@@ -62,6 +62,8 @@ ACTIONS = (
             "change the text in $EDITOR; what you leave as it is keeps its origin"),
     _action("settings", "app.drawer('settings')", "alt+s", "Settings",
             "all settings: what they are, and who says so"),
+    _action("models", "app.drawer('models')", "alt+p", "Models",
+            "get a pair of models for this machine, check it, and use it"),
     _action("keys", "app.drawer('keys')", "alt+k", "Other keys",
             "give actions other keys"),
     _action("reply", "app.drawer('reply')", "alt+r", "Answer",

@@ -20,13 +20,19 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path, PurePosixPath
+from threading import Event
 from typing import Any
 from urllib.parse import urlsplit
 
 from base.bounded_http import TOO_SLOW, BoundedBackend, Line
 from base.locks import lock
 from base.owner_only import make_folder, open_private
-from decoding_core.errors import ChecksumError, InvalidSettingsError, ModelError
+from decoding_core.errors import (
+    ChecksumError,
+    InvalidSettingsError,
+    ModelError,
+    ModelNotFoundError,
+)
 from decoding_core.foreign_text import one_line
 from models.local.describing import is_later_part, part_names
 from models.local.finding import (
@@ -119,7 +125,8 @@ def ask_hub(repository: str, file: str = "", expected: str = "") -> Offer:
 
     Raises:
         InvalidSettingsError: no repository or file can have that name.
-        ModelError: the hub cannot be asked, does not show it, or has several.
+        ModelNotFoundError: the hub does not show it.
+        ModelError: the hub cannot be asked, or has several.
         ChecksumError: it has another file than the catalogue names.
     """
     if not _REPOSITORY.fullmatch(repository) or (file and not _FILE.fullmatch(file)):
@@ -129,6 +136,7 @@ def ask_hub(repository: str, file: str = "", expected: str = "") -> Offer:
         )
     address = hub_address()  # the library cannot be imported with an invalid one
     hub, files = _library(), list[HubFile]()
+    _LINE.attach(Event())
     with _translated(hub, repository):
         revision, names, licence, link = _listing(hub, repository)
     if not _COMMIT.fullmatch(revision):
@@ -154,16 +162,17 @@ def ask_hub(repository: str, file: str = "", expected: str = "") -> Offer:
     return Offer(repository, revision, tuple(files), licence, link)
 
 
-def pull(offer: Offer, progress: Progress) -> Path:
+def pull(offer: Offer, progress: Progress, stop: Event | None = None) -> Path:
     """Bring the files of an offer here, going on with what an earlier pull left;
     returns the path of the model.
 
     Raises:
-        ModelError: the hub cannot be asked, the disk is full, or another pull of the
-            same file runs.
+        ModelError: the hub cannot be asked, the disk is full, another pull of the
+            same file runs, or `stop` is set.
         ChecksumError: a file came with another checksum; it was deleted.
     """
     hub, folder = _library(), folder_of(offer.repository)
+    _LINE.attach(stop or Event())
     make_folder(folder)
     note = read_note(folder) or PulledNote(offer.repository)
     note.revision, note.licence = offer.revision, offer.licence
@@ -311,6 +320,7 @@ def _library() -> Any:
     from huggingface_hub.utils import _http
 
     huggingface_hub.constants.HF_HUB_DISABLE_TELEMETRY = True  # if loaded before
+    huggingface_hub.constants.DOWNLOAD_CHUNK_SIZE = 1 << 20  # progress is heard so
 
     def bounded() -> Any:
         client = _http.default_client_factory()
@@ -348,7 +358,9 @@ def _translated(hub: Any, wanted: str) -> Iterator[None]:
     try:
         yield
     except (hub.errors.HTTPError, *odd) as error:
-        raise ModelError(_in_words(hub.errors, error, wanted)) from error
+        absent = hub.errors.RepositoryNotFoundError, hub.errors.EntryNotFoundError
+        kind = ModelNotFoundError if isinstance(error, absent) else ModelError
+        raise kind(_in_words(hub.errors, error, wanted)) from error
 
 
 def _in_words(errors: Any, error: Exception, wanted: str) -> str:
@@ -377,7 +389,7 @@ def _in_words(errors: Any, error: Exception, wanted: str) -> str:
     if isinstance(error, errors.HTTPError):  # of httpx: no answer, or a broken one
         return (
             f"{address} cannot be reached, hardly answers, or ended in the middle; "
-            "what was pulled is kept, and the same command goes on with it"
+            "what was pulled is kept, and another pull goes on with it"
         )
     if not isinstance(error, OSError):
         return f"what answers at {address} is no hub of models"
@@ -385,7 +397,7 @@ def _in_words(errors: Any, error: Exception, wanted: str) -> str:
         why = (error.strerror or str(error)).lower()
         return f"the file cannot be written: {why}"
     return (
-        f"{wanted} came with another size than {address} names; the same command "
+        f"{wanted} came with another size than {address} names; another pull "
         "tries again"
     )
 
@@ -428,7 +440,7 @@ def _chosen(repository: str, file: str, names: Sequence[str]) -> list[str]:
         parts = [str(first.with_name(name)) for name in part_names(first.name)]
         for name in parts:
             if name not in names:
-                raise ModelError(
+                raise ModelNotFoundError(
                     f"{hub_address()} has no file {name} in {repository}{hint}"
                 )
         return parts

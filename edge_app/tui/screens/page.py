@@ -481,7 +481,7 @@ def starting(writing: Writing) -> str:
 def welcome(*, samples: bool, practice_models: bool) -> str:
     """What the empty page says of the letters and models at hand."""
     reads = f"{key_of('import')} reads your own."
-    finds = "specsteer models finds ones that write well."
+    finds = f"{key_of('models')} gets ones that write well."
     lines = [f"These are Tess's sample letters. {reads}"] * samples
     practice = ["These are practice models: plain words, little of your voice.", finds]
     lines += practice * practice_models

@@ -39,7 +39,7 @@ _SAID_BY = {
 _T = TypeVar("_T")
 
 
-class _PreferencesDrawer(Drawer):
+class PreferencesDrawer(Drawer):
     """A list whose lines are written to the settings file when they are changed."""
 
     AUTO_FOCUS = "#list"
@@ -52,7 +52,7 @@ class _PreferencesDrawer(Drawer):
         self._preferences = preferences
         self._changed = changed
 
-    def _kept(self, keep: Callable[[], _T]) -> _T | None:
+    def kept(self, keep: Callable[[], _T]) -> _T | None:
         """What `keep` returns; None if it fails, and why is said."""
         try:
             kept = keep()
@@ -66,7 +66,7 @@ class _PreferencesDrawer(Drawer):
         return None
 
 
-class SettingsDrawer(_PreferencesDrawer):
+class SettingsDrawer(PreferencesDrawer):
     """Lists all settings; Enter changes one, Del takes it out of the file."""
 
     NAME = "settings"
@@ -161,7 +161,7 @@ class SettingsDrawer(_PreferencesDrawer):
             self._preferences.keep(setting.name, value)
             return True
 
-        if not self._kept(keep):
+        if not self.kept(keep):
             return False
         self._read()
         now = self._every[setting.name]
@@ -211,7 +211,7 @@ class SettingsDrawer(_PreferencesDrawer):
         return None if chosen is None else self._every.get(chosen.id or "")
 
 
-class KeysDrawer(_PreferencesDrawer):
+class KeysDrawer(PreferencesDrawer):
     """Lists all actions with their keys; Enter waits for another key."""
 
     NAME = "keys"
@@ -274,7 +274,7 @@ class KeysDrawer(_PreferencesDrawer):
 
     def _keep(self, keys: str | None) -> None:
         name, preferences = self._chosen(), self._preferences
-        problems = self._kept(lambda: preferences.keep_keys(name, keys))
+        problems = self.kept(lambda: preferences.keep_keys(name, keys))
         if problems is None:
             return
         said = [f"{EVERY[name].description} has {self._keys_of(name)}", *problems]

@@ -6,8 +6,8 @@ from unittest.mock import Mock
 
 import pytest
 
-from edge_app.commands import models as output
 from edge_app.config.settings import read_settings, settings_path
+from edge_app.evaluation import choosing
 from models.files import locate
 from models.local import describing
 from models.local.describing import MachineMemory, describe
@@ -96,7 +96,7 @@ def test_a_pair_is_recommended_for_the_machine(run, files, monkeypatch):
     ):
         memory = Mock(return_value=MachineMemory(gigabytes * 10**9, gigabytes * 10**9))
         monkeypatch.setattr(describing, "machine_memory", memory)
-        monkeypatch.setattr(output, "usable_cores", Mock(return_value=cores))
+        monkeypatch.setattr(choosing, "usable_cores", Mock(return_value=cores))
         body = json.loads(run("models", "list", "--json").stdout)
         assert body["recommended"] == (pair.split() or None)
         said = run("models", "list").stdout.partition("\n\n")[0]

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from models.local import pulling
 from tests.waiting import PATIENCE, let_pass
 
 REVISION = "0123456789abcdef0123456789abcdef01234567"
@@ -171,6 +172,21 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header(name, str(value))
         self.end_headers()
         self.wfile.write(body)
+
+
+@contextmanager
+def asked_hub(monkeypatch):
+    """A small hub that is the one to be asked. The client reads the environment as it
+    loads, here or in an earlier test: not what training an adapter sets, nor the
+    address of a hub that is none."""
+    for name in ("HF_TOKEN", "HF_HUB_OFFLINE"):
+        monkeypatch.delenv(name, raising=False)
+    library = pulling._library()
+    monkeypatch.setattr(library.constants, "HF_HUB_OFFLINE", False)
+    with small_hub() as one:
+        monkeypatch.setenv("HF_ENDPOINT", one.url)
+        yield one
+    library.close_session()
 
 
 @contextmanager
