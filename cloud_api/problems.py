@@ -22,7 +22,7 @@ from starlette.types import Receive, Scope, Send
 
 from cloud_api import errors as ours
 from decoding_core import errors
-from decoding_core.messages import VERSION
+from decoding_core.messages import VERSIONS
 from decoding_core.wire_json import VERSION_HEADER, which_to_update
 from models.openai import error_body
 
@@ -65,7 +65,7 @@ class Problem:
         """The answer to a request for `path`; also the denial of a WebSocket."""
         headers: dict[str, str] = {}
         if self.code == "protocol-version":
-            headers[VERSION_HEADER] = str(VERSION)
+            headers[VERSION_HEADER] = str(VERSIONS[-1])
         if self.status == 401:
             headers["WWW-Authenticate"] = "Bearer"
         elif self.retry_after is not None:
@@ -159,8 +159,8 @@ def of_status(status: int) -> Problem:
 def of_validation(error: RequestValidationError, known: frozenset[str]) -> Problem:
     """The problem of a body that breaks its schema; names only fields in `known`."""
     version = error.body.get("version") if isinstance(error.body, dict) else None
-    if type(version) is int and version != VERSION:
-        sentence = which_to_update(version, VERSION)
+    if type(version) is int and version not in VERSIONS:
+        sentence = which_to_update(version, VERSIONS[-1])
         _log.warning("a device was refused: %s", sentence)
         return Problem(400, "protocol-version", sentence)
     sentences = []

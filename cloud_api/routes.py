@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from fastapi import APIRouter, Depends, Path, Request
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from starlette.responses import JSONResponse, Response
 
 from cloud_api.auth import Caller
@@ -14,12 +14,15 @@ from cloud_api.engine.models import LoadProgress, ServedModel
 from cloud_api.errors import LoadingError, StoppingError
 from cloud_api.service import Service
 from decoding_core import wire_json
+from decoding_core.errors import InvalidSettingsError
 from decoding_core.messages import (
+    BYTES_VERSION,
     DRAFT_LIMIT,
     SETTLED_LIMIT,
     STEPS_LIMIT,
     STRENGTH_LIMIT,
     VERSION,
+    VERSIONS,
     WINDOW,
     AcceptanceRule,
     BasePlace,
@@ -44,7 +47,9 @@ Count63 = Annotated[
 Candidates = Annotated[int, Field(ge=1, le=1 << 20), BeforeValidator(whole_number)]
 DraftLimit = Annotated[int, Field(ge=1, le=DRAFT_LIMIT), BeforeValidator(whole_number)]
 Steps = Annotated[int, Field(ge=1, le=STEPS_LIMIT), BeforeValidator(whole_number)]
-Version = Annotated[int, Field(ge=VERSION, le=VERSION), BeforeValidator(whole_number)]
+Version = Annotated[
+    int, Field(ge=VERSIONS[0], le=VERSIONS[-1]), BeforeValidator(whole_number)
+]
 
 
 class _Body(BaseModel):
@@ -55,6 +60,9 @@ class _Body(BaseModel):
         hide_input_in_errors=True,
         allow_inf_nan=False,
     )
+
+
+_ROLES = {"system", "user", "assistant"}
 
 
 class TermsBody(_Body):
@@ -82,10 +90,25 @@ class OpenBody(_Body):
     """A request for a session."""
 
     version: Version
-    prompt_ids: list[Id] = Field(min_length=1, max_length=TEXT_LIMIT)
+    prompt_ids: list[Id] = Field(max_length=TEXT_LIMIT)
     text_ids: list[Id] = Field(max_length=TEXT_LIMIT)
     vocabulary_id: str = Field(min_length=1, max_length=256)
     terms: TermsBody
+    messages: list[Annotated[list[str], Field(min_length=2, max_length=2)]] = Field(
+        [], max_length=64
+    )
+    """Role and text of each."""
+
+    @model_validator(mode="after")
+    def _prompt_is_one_of_both(self) -> Self:
+        in_bytes = self.version == BYTES_VERSION
+        if bool(self.messages) != in_bytes or bool(self.prompt_ids) == in_bytes:
+            raise ValueError("version 3 has prompt_ids, version 4 has messages")
+        if not {role for role, _ in self.messages} <= _ROLES:
+            raise ValueError("a message by nobody")
+        if in_bytes and max(self.text_ids, default=0) > 255:
+            raise ValueError("a text in bytes holds numbers above 255")
+        return self
 
 
 FIELD_NAMES = frozenset(
@@ -155,6 +178,18 @@ async def vocabulary(
     return {"size": len(names), "id": found, "last": first[-1].hex() if first else ""}
 
 
+@router.get("/v1/vocabulary/pieces/{start}")
+async def pieces(
+    start: Annotated[int, Path(ge=0)], service: ServiceNeeded
+) -> dict[str, Any]:
+    """The bytes of the generalist's tokens from `start` on, as many as one answer
+    holds, for a device whose vocabulary is another."""
+    words = service.models.words
+    if words is None:
+        raise InvalidSettingsError("the tokens of the generalist are not known here")
+    return await asyncio.to_thread(words.page, start)
+
+
 @router.get("/v1/models")
 async def models(service: ServiceNeeded) -> dict[str, Any]:
     """The models that verify, and what may be asked of them."""
@@ -169,6 +204,7 @@ async def models(service: ServiceNeeded) -> dict[str, Any]:
 
     return {
         "version": VERSION,
+        "versions": VERSIONS,
         "generalist": described(pair.generalist),
         "base": None if pair.base is None else described(pair.base),
         "limits": {
@@ -192,7 +228,7 @@ async def open_session(
     body: OpenBody, service: ServiceNeeded, caller: CallerNeeded
 ) -> dict[str, Any]:
     """Begin a text."""
-    request = wire_json.open_from_json(body.model_dump())
+    request = await service.with_prompt(wire_json.open_from_json(body.model_dump()))
     return wire_json.opened_to_json(service.open(request, caller))
 
 
@@ -201,7 +237,7 @@ async def replace_text(
     session_id: str, body: OpenBody, service: ServiceNeeded, caller: CallerNeeded
 ) -> dict[str, Any]:
     """Begin another text in a session, which keeps what both begin with."""
-    request = wire_json.open_from_json(body.model_dump())
+    request = await service.with_prompt(wire_json.open_from_json(body.model_dump()))
     return wire_json.opened_to_json(service.replace(session_id, request, caller))
 
 

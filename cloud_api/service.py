@@ -34,7 +34,7 @@ import time
 from bisect import bisect_left, insort
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate
 from typing import Any, Literal
@@ -45,6 +45,7 @@ from cloud_api.engine.scheduler import Round
 from cloud_api.engine.thread import EngineThread
 from cloud_api.errors import LoadingError, QuotaError, StaleBlockError, StoppingError
 from cloud_api.settings import ServerSettings, UserLimits
+from decoding_core.byte_space import ByteVocabulary
 from decoding_core.errors import (
     CloudBusyError,
     ContextFullError,
@@ -56,6 +57,7 @@ from decoding_core.errors import (
     VocabularyMismatchError,
 )
 from decoding_core.messages import (
+    BYTES_VERSION,
     SETTLED_LIMIT,
     WINDOW,
     DraftBlock,
@@ -68,7 +70,14 @@ from decoding_core.messages import (
     Verdict,
     digest,
 )
-from decoding_core.verifier import VerifierRole, role_of, verify
+from decoding_core.verifier import (
+    VerifierRole,
+    bytes_role,
+    read_in_bytes,
+    role_of,
+    verify,
+    verify_in_bytes,
+)
 
 GRACE_SECONDS = 10.0  # how long after its moment a booking holds
 _HORIZON_SECONDS = 60.0
@@ -149,8 +158,9 @@ _LAST_SECONDS = 0.3  # how long a stop waits for what was broken off
 
 
 Decision = tuple[int, ...] | Verdict | Signal | None
-"""What to do with a block: verify it at the end of these tokens (prompt, text, settled
-and drafted), give this answer, or wait for the answer that is being made (None)."""
+"""What to do with a block: verify it at the end of these tokens (prompt, then text,
+settled and drafted, in bytes if the session speaks them), give this answer, or wait for
+the answer that is being made (None)."""
 
 
 class Session:
@@ -164,9 +174,12 @@ class Session:
         now: float,
         number: int = 0,
         owner: Caller = OWNER,
+        words: ByteVocabulary | None = None,
     ) -> None:
-        """Begin the text of `request`, after `number` others under the same id."""
+        """Begin the text of `request`, after `number` others under the same id. With
+        `words`, the text is bytes, which these tokens write out."""
         self.owner = owner
+        self.words = words
         self.role = role
         self.frames = role.frames
         self.number = number
@@ -206,7 +219,14 @@ class Session:
     @property
     def token_ids(self) -> tuple[int, ...]:
         """Prompt and text."""
+        if self.words is not None:
+            return (*self._prompt, *self.words.spelled(bytes(self._text)))
         return (*self._prompt, *self._text)
+
+    @property
+    def prompt_ids(self) -> tuple[int, ...]:
+        """The prompt alone."""
+        return self._prompt
 
     def receive(self, block: DraftBlock) -> Decision:
         """What to do with a block."""
@@ -233,13 +253,14 @@ class Session:
             self._failed = block
             return Signal(Kind.BUSY, *key, BUSY_MILLISECONDS)
         added = [*block.settled, *block.drafted]
+        # How many tokens bytes are is seen when they are read.
         size = len(self._prompt) + block.position + len(added)
-        if size > self._context_length:
+        if size > self._context_length and self.words is None:
             return Signal(Kind.ERROR, *key, Problem.CONTEXT_FULL)
         self._text[block.position :] = added
         self._newest, self._failed = max(self._newest, key), None
         self._waiting[key] = block
-        return self.token_ids
+        return (*self._prompt, *self._text)
 
     def finish(self, block: DraftBlock, answer: Answer) -> None:
         """The answer to a block that was to be verified. Verdicts are kept for retries;
@@ -446,7 +467,13 @@ def checked_role(
             some for a block, one that goes on may be at its end.
     """
     # What else speaks against it says little to a device of another family.
-    if request.vocabulary_id != models.generalist.vocabulary_id:
+    in_bytes = request.version == BYTES_VERSION
+    if in_bytes and models.words is None:
+        raise InvalidSettingsError(
+            "the tokens of this server's generalist are not known to it: start it with "
+            "--generalist-tokenizer, a GGUF file or a folder of the generalist's family"
+        )
+    if not in_bytes and request.vocabulary_id != models.generalist.vocabulary_id:
         names = " and ".join(
             f"{role} '{model.name}'"
             for role, model in zip(("generalist", "base"), models.each(), strict=False)
@@ -456,15 +483,20 @@ def checked_role(
             "use a specialist that shares theirs"
         )
     role = role_of(request.terms)
+    if in_bytes:
+        role = bytes_role(role)
     if request.terms.candidates > models.candidates:
         raise InvalidSettingsError(
             f"this server gives at most {models.candidates} candidates per token"
         )
-    check_ids((*request.prompt_ids, *request.text_ids), models)
+    check_ids(
+        request.prompt_ids if in_bytes else (*request.prompt_ids, *request.text_ids),
+        models,
+    )
     room = models.context_length
     if not request.text_ids:
         room -= SETTLED_LIMIT + request.terms.draft_limit
-    if len(request.prompt_ids) + len(request.text_ids) > room:
+    if len(request.prompt_ids) + (0 if in_bytes else len(request.text_ids)) > room:
         raise ContextFullError(
             f"prompt and text may hold {room} tokens together on this server"
         )
@@ -487,15 +519,23 @@ def round_of(
 ) -> Round:
     """What the engine does for a block at the end of `token_ids`. Its last drafted
     token is not read if nothing is asked of what follows it."""
-    role, count = session.role, len(block.drafted)
+    role, key = session.role, (session.number, block.epoch, block.round)
+    work: Callable[..., Verdict] = verify
+    if session.words is not None:
+        prompt = session.prompt_ids
+        text = bytes(token_ids[len(prompt) :])
+        reading, block = read_in_bytes(block, text, session.words, role)
+        token_ids = (*prompt, *reading.token_ids)
+        work = partial(verify_in_bytes, starts=reading.starts)
+    count = len(block.drafted)
     rows = role.rows(count)
     return Round(
         session_id,
         token_ids[: len(token_ids) - (count + 1 - rows)],
         rows,
         role.uses_base,
-        partial(verify, block, role=role),
-        (session.number, block.epoch, block.round),
+        partial(work, block, role=role),
+        key,
         position=len(token_ids) - len(block.settled) - count,
         whole=count if role.decides else 0,
         candidates=role.terms.candidates,
@@ -545,6 +585,21 @@ class Service:
         """Count a text that a caller is about to begin, before its body is read; raises
         QuotaError if there were too many."""
         self._openings.admit(caller, self._clock())
+
+    async def with_prompt(self, request: OpenSession) -> OpenSession:
+        """A request in bytes with its prompt in the generalist's tokens; any other as
+        it is. Raises ModelError if the chat template does not take the messages."""
+        words = self.models.words
+        if request.version != BYTES_VERSION or words is None:
+            return request
+
+        def prepared() -> OpenSession:
+            _ = words.vocabulary  # which takes a moment the first time
+            return replace(
+                request, prompt_ids=tuple(words.prompt_ids(request.messages))
+            )
+
+        return await asyncio.to_thread(prepared)
 
     def open(self, request: OpenSession, caller: Caller) -> SessionOpened:
         """Begin a text; raises as `checked_role` and `Sessions.add` do."""
@@ -626,9 +681,10 @@ class Service:
         """The answer to a block of a session: one that is kept, or the engine's."""
         if self.stopping.is_set():
             return Signal(Kind.ERROR, block.epoch, block.round, Problem.STOPPING)
-        check_ids((*block.settled, *block.drafted), self.models)
-        if len(block.drafted) > session.role.draft_limit:
-            raise MessageError("the draft is longer than the session allows")
+        if session.words is None:
+            check_ids((*block.settled, *block.drafted), self.models)
+            if len(block.drafted) > session.role.draft_limit:
+                raise MessageError("the draft is longer than the session allows")
         decision = session.receive(block)
         if isinstance(decision, Verdict | Signal):
             return decision
@@ -677,9 +733,11 @@ class Service:
 
     def _begin(self, request: OpenSession, number: int, caller: Caller) -> Session:
         """The caller's session of a request that nothing speaks against."""
-        role = checked_role(request, self.models, self.settings)
-        length = self.models.context_length
-        return Session(request, role, length, self._clock(), number, caller)
+        models = self.models
+        role = checked_role(request, models, self.settings)
+        words = models.words.vocabulary if role.in_bytes and models.words else None
+        length = models.context_length
+        return Session(request, role, length, self._clock(), number, caller, words)
 
     def _opened(self, session_id: str, session: Session) -> SessionOpened:
         """Have the text of a new session read while the device drafts its first block;

@@ -9,12 +9,17 @@ per direction for a whole session: padded with zeros, never compressed. Sizes th
 followed the content would show an eavesdropper how many tokens were kept (arXiv
 2411.01076).
 
+A session speaks version 3, in which a text is tokens of a vocabulary that both sides
+share, or version 4, in which it is UTF-8 bytes, as their vocabularies differ: then
+positions, digest and drafts count bytes, ids are bytes (u8), and a row names tokens of
+the server's vocabulary and the byte that it stands at.
+
 Up:    version u8, type u8, flags u16, epoch u32, round u64, position u32, digest u32,
-       settled u16, drafted u16, threshold f64, then ids u32.
+       settled u16, drafted u16, threshold f64, then ids u32 (u8).
 Down:  version u8, type u8, flags u16, epoch u32, round u64, value u32, rows u16,
-       padding u16, seconds f32, ratio sum f64, then per row its length u16, padding u16
-       and tail f32, then per candidate id u32, generalist f32 and, if it is asked,
-       base f32.
+       padding u16, seconds f32, ratio sum f64, then per row its length u16, start i16
+       (0 in version 3) and tail f32, then per candidate id u32, generalist f32 and, if
+       it is asked, base f32.
 `value` is the count of kept tokens, the tokens held (resync), milliseconds to wait
 (busy) or a problem code (error).
 """
@@ -46,11 +51,15 @@ CandidateRule = Literal["generalist", "contrast"]
 BasePlace = Literal["cloud", "edge"]
 """Where the base runs: on the server, or on the device."""
 
-VERSION = 3  # of the protocol
+VERSION = 3  # of the protocol, if both sides share a vocabulary
+BYTES_VERSION = 4  # of the protocol, if they do not
+VERSIONS = (VERSION, BYTES_VERSION)
 SETTLED_LIMIT = 16
 """Settled tokens that one block may carry; with more, the session is opened anew."""
 WINDOW = 4  # blocks of one text that may be out at once
 DRAFT_LIMIT = 64  # the longest draft any server takes
+TOKEN_BYTES = 16
+"""Bytes in a frame for each token that it may carry, in a session that speaks bytes."""
 THRESHOLD_LIMIT = 1e6  # the highest threshold
 STRENGTH_LIMIT = 100.0
 """The highest strength, and the highest that CoSteer's loop may amount to."""
@@ -100,6 +109,9 @@ class OpenSession:
     vocabulary_id: str
     terms: Terms
     version: int = VERSION  # of the protocol, which the session then speaks
+    messages: tuple[tuple[str, str], ...] = ()
+    """Role and text of each message of the public prompt, if the session speaks bytes:
+    the server has its own tokens and chat template."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +143,8 @@ class DraftBlock:
             raise MessageError("epoch, round and position count from 0")
         if not 0.0 <= self.threshold <= THRESHOLD_LIMIT:
             raise MessageError("a threshold that cannot be")
-        if len(self.settled) > SETTLED_LIMIT or len(self.drafted) > DRAFT_LIMIT:
+        settled, drafted = SETTLED_LIMIT * TOKEN_BYTES, DRAFT_LIMIT * TOKEN_BYTES
+        if len(self.settled) > settled or len(self.drafted) > drafted:
             raise MessageError("a block holds too many tokens")
 
 
@@ -149,6 +162,9 @@ class Candidates:
     which for `costeer` is more than the one that is set."""
     whole_base: NDArray[np.floating[Any]] | None = None  # (V,)
     """The base on all tokens, if it runs on this device; never travels."""
+    start: int = 0
+    """Of a session in bytes: the byte at which the row stands, counted from the first
+    drafted one; below 0 before that."""
 
     def __post_init__(self) -> None:
         given = (self.generalist_logprobs, self.base_logprobs)
@@ -205,6 +221,9 @@ class Verdict:
     therefore the same wherever its blocks end."""
     seconds: float = 0.0
     """How long the models took for this block, as far as the verifier says."""
+    reaches: int | None = None
+    """How many places of the block have rows, if the verifier's tokens ended before the
+    draft did; what is behind them is drafted again. Never travels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +241,7 @@ def digest(token_ids: Sequence[int]) -> int:
 
 _UP = struct.Struct("<BBHIQIIHHd")
 _DOWN = struct.Struct("<BBHIQIHxxfd")
-_ROW = struct.Struct("<Hxxf")
+_ROW = struct.Struct("<Hhf")
 _ALONE = np.dtype([("id", "<u4"), ("generalist", "<f4")])
 _COMPARED = np.dtype([("id", "<u4"), ("generalist", "<f4"), ("base", "<f4")])
 _BLOCK = 1
@@ -270,12 +289,27 @@ class FrameFormat:
     @property
     def up_size(self) -> int:
         """Bytes of every frame to the server."""
-        return _UP.size + 4 * (self.draft_limit + SETTLED_LIMIT)
+        return _UP.size + self._id.itemsize * (self._drafted + self._settled)
 
     @property
     def down_size(self) -> int:
         """Bytes of every frame to the device."""
         return _DOWN.size + self.rows * self._row_size
+
+    @property
+    def _id(self) -> np.dtype[np.uint8] | np.dtype[np.uint32]:
+        return np.dtype("u1" if self.version == BYTES_VERSION else "<u4")
+
+    @property
+    def _drafted(self) -> int:
+        """The longest draft, in tokens or bytes."""
+        bytes_ = self.version == BYTES_VERSION
+        return self.draft_limit * (TOKEN_BYTES if bytes_ else 1)
+
+    @property
+    def _settled(self) -> int:
+        """The most that a block may settle, in tokens or bytes."""
+        return SETTLED_LIMIT * (TOKEN_BYTES if self.version == BYTES_VERSION else 1)
 
     @property
     def _row_size(self) -> int:
@@ -287,9 +321,9 @@ class FrameFormat:
 
     def encode_block(self, block: DraftBlock) -> bytes:
         """The frame of a block; raises MessageError when it does not fit."""
-        if len(block.drafted) > self.draft_limit:
+        if len(block.drafted) > self._drafted or len(block.settled) > self._settled:
             raise MessageError("the draft is longer than the session allows")
-        ids = np.asarray([*block.settled, *block.drafted], dtype="<u4")
+        ids = np.asarray([*block.settled, *block.drafted], dtype=self._id)
         header = _UP.pack(
             self.version,
             _BLOCK,
@@ -313,9 +347,9 @@ class FrameFormat:
         )
         settled, drafted = counts
         self._check_version(version)
-        if kind != _BLOCK or settled > SETTLED_LIMIT or drafted > self.draft_limit:
+        if kind != _BLOCK or settled > self._settled or drafted > self._drafted:
             raise MessageError("a frame that is no block of this session")
-        ids = np.frombuffer(frame, "<u4", settled + drafted, _UP.size).tolist()
+        ids = np.frombuffer(frame, self._id, settled + drafted, _UP.size).tolist()
         return DraftBlock(
             epoch,
             round_,
@@ -391,10 +425,10 @@ class FrameFormat:
         cells["generalist"][:count] = row.generalist_logprobs
         if self.with_base:
             cells["base"][:count] = row.base
-        return _ROW.pack(count, row.tail_log_ratio) + cells.tobytes()
+        return _ROW.pack(count, row.start, row.tail_log_ratio) + cells.tobytes()
 
     def _decode_row(self, frame: bytes, start: int) -> Candidates:
-        count, tail = _ROW.unpack_from(frame, start)
+        count, stands_at, tail = _ROW.unpack_from(frame, start)
         if count > self.row_limit:
             raise MessageError("a row holds too many candidates")
         cells = np.frombuffer(frame, self._candidate, count, start + _ROW.size)
@@ -403,6 +437,7 @@ class FrameFormat:
             cells["generalist"].astype(np.float32),
             cells["base"].astype(np.float32) if self.with_base else None,
             tail,
+            start=stands_at,
         )
 
 

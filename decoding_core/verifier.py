@@ -21,18 +21,25 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from decoding_core.errors import MessageError, VocabularyMismatchError
+from decoding_core.byte_space import ByteReading, ByteVocabulary, reading_of
+from decoding_core.errors import (
+    InvalidSettingsError,
+    MessageError,
+    VocabularyMismatchError,
+)
 from decoding_core.messages import (
+    BYTES_VERSION,
     DRAFT_LIMIT,
     NOTHING_LEFT_OUT,
     RATIO_UNIT,
     THRESHOLD_LIMIT,
+    VERSION,
     WINDOW,
     Candidates,
     DraftBlock,
@@ -79,6 +86,9 @@ class VerifierRole:
     """Whether the drafted token is among the candidates. It is not if the device
     decides: the cut would depend on the draft, and the text with it."""
     redrafts: bool  # whether a refused place is drafted again and needs no row
+    in_bytes: bool = False
+    """Whether the session speaks bytes: the verifier then gives a row of its own tokens
+    at each of their borders, and the device does the rest."""
 
     @property
     def frames(self) -> FrameFormat:
@@ -88,6 +98,7 @@ class VerifierRole:
             rows=len(self.positions(0, self.draft_limit)),
             row_limit=self.terms.candidates + self.adds_draft,
             with_base=self.uses_base,
+            version=BYTES_VERSION if self.in_bytes else VERSION,
         )
 
     @property
@@ -127,6 +138,54 @@ def role_of(terms: Terms, method: Method | None = None) -> VerifierRole:
         adds_draft=by_server and drafts,
         redrafts=method.drafts_again,
     )
+
+
+def bytes_role(role: VerifierRole) -> VerifierRole:
+    """The verifier's part if its vocabulary is not the device's. A draft may be more of
+    its tokens than of the device's; there is a row before each, and behind the last.
+
+    Raises:
+        InvalidSettingsError: the candidates are ranked by a base that it does not have.
+    """
+    if role.terms.candidate_rule != "generalist":
+        raise InvalidSettingsError(
+            "candidates by contrast need a base beside the generalist, and the two "
+            "models have different vocabularies: choose candidates by the generalist"
+        )
+    return replace(
+        role,
+        uses_base=False,
+        decides=False,
+        draft_limit=2 * role.terms.draft_limit + 2,
+        draws_bonus=True,
+        adds_draft=True,
+        redrafts=False,
+        in_bytes=True,
+    )
+
+
+def read_in_bytes(
+    block: DraftBlock, text: bytes, vocabulary: ByteVocabulary, role: VerifierRole
+) -> tuple[ByteReading, DraftBlock]:
+    """What of a text in bytes, the block at its end, a model reads; and the same block
+    in tokens of its vocabulary, all of which count as drafted."""
+    reading = reading_of(vocabulary, text, len(block.drafted), role.draft_limit + 1)
+    drafted = tuple(reading.token_ids[reading.first :])
+    inside = replace(block, position=reading.first, settled=(), drafted=drafted)
+    return reading, inside
+
+
+def verify_in_bytes(
+    block: DraftBlock,
+    generalist_logits: Rows,
+    base_logits: Rows | None,
+    role: VerifierRole,
+    starts: Sequence[int],
+) -> Verdict:
+    """The verdict of `verify` on a block in tokens, each row with its start."""
+    verdict = verify(block, generalist_logits, base_logits, role)
+    placed = zip(verdict.rows, starts, strict=True)
+    return replace(verdict, rows=tuple(replace(row, start=at) for row, at in placed))
 
 
 def verify(
@@ -286,7 +345,7 @@ class RunningThreshold:
 
 
 def common_prefix(one: Sequence[int], other: Sequence[int]) -> int:
-    """How many tokens two texts share from their start."""
+    """How many tokens, or bytes, two texts share from their start."""
     size = min(len(one), len(other))
     if one[:size] == other[:size]:  # at the speed of C, and the usual case
         return size
@@ -408,6 +467,63 @@ class VerifierHere(ABC):
     @abstractmethod
     def verify(self, block: DraftBlock) -> Verdict:
         """Verify one block at once."""
+
+
+class ByteEngineVerifier(VerifierHere):
+    """Verifies drafts in bytes with a generalist in this process that has a vocabulary
+    of its own, for tests and benchmarks."""
+
+    local = False
+
+    def __init__(
+        self,
+        generalist: Engine,
+        vocabulary: ByteVocabulary,
+        prompt_of: Callable[[Sequence[tuple[str, str]]], Sequence[int]],
+    ) -> None:
+        """`prompt_of` gives the generalist's own tokens of the messages of a prompt."""
+        super().__init__()
+        self._engine, self._vocabulary = generalist, vocabulary
+        self._prompt_of = prompt_of
+        self._prompt: list[int] = []
+        self._text = bytearray()
+        self._role: VerifierRole | None = None
+
+    def open(self, request: OpenSession) -> SessionOpened:
+        """Begin a text; raises VocabularyMismatchError for one in tokens."""
+        if request.version != BYTES_VERSION:
+            raise VocabularyMismatchError(
+                "the specialist and the generalist have different vocabularies"
+            )
+        self._role = bytes_role(role_of(request.terms))
+        self._out.clear()
+        self._prompt = list(self._prompt_of(request.messages))
+        self._text = bytearray(request.text_ids)
+        return SessionOpened("in-process", "generalist", "")
+
+    def vocabulary(self) -> ByteVocabulary:
+        """The generalist's tokens."""
+        return self._vocabulary
+
+    def verify(self, block: DraftBlock) -> Verdict:
+        """Verify one block; raises MessageError if it does not follow the text."""
+        role = self._role
+        if role is None:
+            raise MessageError("verify was called before open")
+        if digest(list(self._text[: block.position])) != block.digest:
+            raise MessageError("the block does not follow the text")
+        self._text[block.position :] = bytes([*block.settled, *block.drafted])
+        started = time.perf_counter()
+        text = bytes(self._text)
+        reading, inside = read_in_bytes(block, text, self._vocabulary, role)
+        rows = len(inside.drafted) + 1
+        logits = read_text(self._engine, [*self._prompt, *reading.token_ids], rows)
+        verdict = verify_in_bytes(inside, logits, None, role, reading.starts)
+        return replace(verdict, seconds=time.perf_counter() - started)
+
+    def close(self) -> None:
+        """Forget the text; the engine stays usable for the next."""
+        self._role = None
 
 
 class EngineVerifier(VerifierHere):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from decoding_core.byte_space import LONGEST_PIECE
 from decoding_core.errors import MessageError
 from decoding_core.foreign_text import one_line
 from decoding_core.messages import VERSION, OpenSession, SessionOpened, Terms
@@ -14,12 +16,18 @@ from decoding_core.messages import VERSION, OpenSession, SessionOpened, Terms
 Json = dict[str, Any]
 _SESSION_ID = re.compile(r"[A-Za-z0-9._~-]{1,200}")  # it becomes a part of an address
 _LONGEST_NAME = 200
+_PAGE = 32 << 10  # bytes of the tokens that one answer holds
+_MOST_ENDS = 64
+MOST_TOKENS = 1 << 20  # of a vocabulary
 VERSION_HEADER = "SpecSteer-Protocol"  # names the version of a server that refuses
 
 
 def open_to_json(request: OpenSession) -> Json:
     """The body of `POST /v1/sessions`."""
-    return asdict(request)
+    body = asdict(request)
+    if not request.messages:  # a server of version 3 knows no such field
+        del body["messages"]
+    return body
 
 
 def open_from_json(body: Mapping[str, Any]) -> OpenSession:
@@ -30,6 +38,7 @@ def open_from_json(body: Mapping[str, Any]) -> OpenSession:
         body["vocabulary_id"],
         Terms(**body["terms"]),
         body.get("version", VERSION),
+        tuple((role, text) for role, text in body.get("messages", ())),
     )
 
 
@@ -47,6 +56,49 @@ def opened_from_json(body: Mapping[str, Any]) -> SessionOpened:
     return SessionOpened(
         texts[0], *(one_line(one)[:_LONGEST_NAME] for one in texts[1:])
     )
+
+
+def pieces_to_json(
+    pieces: Sequence[bytes], end_ids: Collection[int], start: int
+) -> Json:
+    """The answer to `GET /v1/vocabulary/pieces/{start}`: the bytes of as many tokens as
+    it holds, in base 64, each behind its length in two bytes."""
+    size, end = 0, start
+    while end < len(pieces) and size + len(pieces[end]) + 2 <= _PAGE:
+        size += len(pieces[end]) + 2
+        end += 1
+    parts = (len(one).to_bytes(2, "little") + one for one in pieces[start:end])
+    return {
+        "size": len(pieces),
+        "end_ids": sorted(end_ids),
+        "pieces": base64.b64encode(b"".join(parts)).decode(),
+    }
+
+
+def take_pieces(body: Mapping[str, Any], known: list[bytes]) -> tuple[int, list[int]]:
+    """Add the tokens of an answer to those `known`; how many there are in all, and
+    which of them end a text. Raises MessageError if that cannot be a vocabulary."""
+    size, ends, text = (body.get(name) for name in ("size", "end_ids", "pieces"))
+    try:
+        if not (type(size) is int and 0 < size <= MOST_TOKENS):
+            raise ValueError
+        if not (isinstance(ends, list) and isinstance(text, str)):
+            raise ValueError
+        if not all(type(one) is int and 0 <= one < size for one in ends[:_MOST_ENDS]):
+            raise ValueError
+        data, at, count = base64.b64decode(text, validate=True), 0, len(known)
+        while at < len(data):
+            length = int.from_bytes(data[at : at + 2], "little")
+            piece = data[at + 2 : at + 2 + length]
+            if len(piece) < length or length > LONGEST_PIECE:
+                raise ValueError
+            known.append(piece)
+            at += 2 + length
+        if not count < len(known) <= size:
+            raise ValueError
+    except ValueError:
+        raise MessageError("the server's tokens are no vocabulary") from None
+    return size, ends[:_MOST_ENDS]
 
 
 def which_to_update(device: int, server: int) -> str:

@@ -7,8 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
+from cloud_api.engine.words import Words
 from cloud_api.errors import ServerError
 from decoding_core.errors import VocabularyMismatchError
 from decoding_core.protocols import BatchEngine
@@ -158,7 +160,7 @@ class EngineCounts:
     reread: int = 0  # tokens that these had to read once more
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Models:
     """The models that verify."""
 
@@ -190,6 +192,11 @@ class Models:
                 f"'{self.base.name}' have different vocabularies; give two models "
                 "that share one"
             )
+
+    @cached_property
+    def words(self) -> Words | None:
+        """The generalist's own tokens; None if they are not known here."""
+        return None if self.text is None else Words(self.text)
 
     @property
     def context_length(self) -> int:

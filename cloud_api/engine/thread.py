@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import queue
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -50,7 +51,6 @@ def load_models(options: ModelOptions, progress: LoadProgress | None = None) -> 
         return connect_models(options, options.generalist)
     assert not isinstance(options.base, StockAddress)
     # An engine costs a second to import; the server must listen before that.
-    from models.running.interface import check_one_vocabulary
     from models.running.loading import load_model
     from models.running.machine import fit_threads
 
@@ -73,8 +73,12 @@ def load_models(options: ModelOptions, progress: LoadProgress | None = None) -> 
         return context
 
     found = {role: loaded(role) for role in paths}
-    if options.base is not None:
-        check_one_vocabulary(*found.values())
+    if len({model.vocabulary_id for model in found.values()}) > 1:
+        found.pop("base").close()
+        sys.stderr.write(
+            f"{options.base} has another vocabulary than {options.generalist}: the "
+            "devices run the base themselves\n"
+        )
     names = found["generalist"].vocabulary.names()
     trained = min(model.context_length for model in found.values())
     length = options.context_length or min(trained, _LONGEST_CONTEXT)

@@ -396,8 +396,9 @@ class DeviceDecides(ComparingDecider):
     the draft, and keeps the draft while the two agree."""
 
     def _decide(self, length: int, verdict: Verdict, most: int) -> Decision:
-        if len(verdict.rows) != length:
+        if len(verdict.rows) != length and verdict.reaches is None:
             raise MessageError("the verdict holds too few rows")
+        length = min(length, len(verdict.rows))
         for kept, row in enumerate(verdict.rows[:most]):
             index = self._judged(row, kept)
             if index is not None:

@@ -151,16 +151,19 @@ class EdgeBaseVerifier:
         base = log_softmax(logits, self._role.terms.temperature)
         kept, ratio_sum = 0, 0.0
         if self._role.decides:
-            generalist = np.empty(min(len(answer.rows), len(block.drafted)), np.float32)
+            reached = min(len(answer.rows), len(block.drafted))
+            generalist = np.empty(reached, np.float32)
             for i in range(len(generalist)):
                 at = np.flatnonzero(answer.rows[i].token_ids == block.drafted[i])
                 if not at.size:
                     raise MessageError("the server's candidates lack a drafted token")
                 generalist[i] = answer.rows[i].generalist_logprobs[at[0]]
-            drafted = np.arange(len(block.drafted)), np.asarray(block.drafted, int)
+            drafted = np.arange(reached), np.asarray(block.drafted[:reached], int)
             kept, ratio_sum = count_kept(block, generalist, base[drafted], self._role)
         rows = []
         for i in self._role.positions(kept, len(block.drafted)):
+            if answer.reaches is not None and i >= answer.reaches:
+                break
             row, opinion = answer.rows[i], base[i]
             row.check(len(opinion))
             of_row = opinion[row.token_ids].astype(np.float32)

@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from decoding_core.byte_space import ByteVocabulary
 from decoding_core.errors import (
     CloudUnreachableError,
     DecodingError,
@@ -25,6 +27,7 @@ from edge_app.decoding import events
 from edge_app.decoding.events import Emit, Notice, Source, emit_to
 from edge_app.decoding.on_device import OfflineVerifier, RememberedRows, verifier_of
 from edge_app.decoding.session import Patience, go_alone
+from edge_app.decoding.two_vocabularies import AnyVocabulary
 from edge_app.privacy.budget import Account, CountingVerifier, PublicText
 from edge_app.privacy.guard.gate import GuardGate
 from edge_app.privacy.guard.history import PrivateIndex, index_of_store
@@ -54,7 +57,8 @@ from edge_app.service.text_job import TextJob, never_drawn
 from edge_app.transport import check_token_goes_safely, is_this_machine
 from edge_app.transport.child_server import ChildServer
 from edge_app.transport.client import CloudVerifier
-from models.running.interface import Model, TextSlots
+from models.prompts import public_messages
+from models.running.interface import Model, TextSlots, bytes_of
 from models.running.loading import load_model, load_reranker
 from models.running.machine import fit_threads
 from models.running.settings import default_threads
@@ -89,6 +93,7 @@ class WritingService:
         self._reranker: LlamaReranker | None = None
         self._verifier: CloudVerifier | None = None
         self._verifier_of: tuple[str, str] = "", ""
+        self._own_words: ByteVocabulary | None = None
         self._shown_once: set[str] = set()  # notices
         self._allowed: list[str] = []  # by answers to this service
         self._quotes = QuoteReader()
@@ -237,12 +242,17 @@ class WritingService:
         def connect() -> Verifier:
             child = self._child
             address = self._address if child is None else (child.url, child.token, "")
-            verifier = self._connected(*address)
+            client = self._connected(*address)
+            said = [(one.role, one.content) for one in public_messages(request.brief)]
+            own = partial(self._words, model)
+            on_server = role.uses_base  # unless the server has other tokens
+            others = account_base if on_server else None
+            verifier = AnyVocabulary(client, own, said, others)
             if account is None:
-                verifier.attach(heard, stop)
+                client.attach(heard, stop)
                 return verifier
             counting = CountingVerifier(verifier, account)
-            verifier.attach(emit_to(counting.hear, heard), stop)
+            client.attach(emit_to(counting.hear, heard), stop)
             return counting
 
         def base() -> Engine:
@@ -298,6 +308,12 @@ class WritingService:
                 names = model.vocabulary.names()
                 where = f": {self._verifier.first_difference(names)}"
             raise VocabularyRefusedError(f"{error}{where}") from error
+
+    def _words(self, model: Model) -> ByteVocabulary:
+        """The specialist's tokens by their bytes, listed once."""
+        if self._own_words is None:
+            self._own_words = bytes_of(model)
+        return self._own_words
 
     def _base_slots(self) -> TextSlots:
         """A second cache over the specialist's weights, without an adapter."""
@@ -572,6 +588,7 @@ class WritingService:
                 if one is not None:
                     one.close()
             self._child = self._context = self._base = self._model = None
+            self._own_words = None
             self._reranker = None
 
     def _store(self) -> Store:

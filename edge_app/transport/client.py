@@ -41,6 +41,7 @@ from wsproto.utilities import ProtocolError
 
 from base.bounded_http import LARGEST_HEAD, TOO_SLOW, BoundedBackend, Line
 from decoding_core import wire_json
+from decoding_core.byte_space import ByteVocabulary
 from decoding_core.errors import (
     CertificateError,
     CloudBusyError,
@@ -58,7 +59,8 @@ from decoding_core.errors import (
 )
 from decoding_core.foreign_text import one_line
 from decoding_core.messages import (
-    VERSION,
+    BYTES_VERSION,
+    VERSIONS,
     DraftBlock,
     FrameFormat,
     Kind,
@@ -68,7 +70,7 @@ from decoding_core.messages import (
     Signal,
     Verdict,
 )
-from decoding_core.verifier import BlocksOut, VerifierRole, role_of
+from decoding_core.verifier import BlocksOut, VerifierRole, bytes_role, role_of
 from edge_app.decoding.events import Emit, Notice, Received, Sent
 from edge_app.transport import Cadence, padded
 from models.running.interface import shown_token, token_list_id
@@ -545,7 +547,7 @@ def error_of(
             return VocabularyRefusedError(f"the server at {url} refused: {detail}")
         case 400, "protocol-version":
             if number := re.fullmatch("[0-9]{1,3}", version or ""):
-                update = wire_json.which_to_update(VERSION, int(number[0]))
+                update = wire_json.which_to_update(VERSIONS[-1], int(number[0]))
                 return CloudRefusedError(f"{update} ({url})")
             return CloudRefusedError(
                 f"the server at {url} speaks another version of the protocol; update "
@@ -627,6 +629,7 @@ class CloudVerifier:
         self._tries = 0
         self._seconds = _BLOCK_SECONDS
         self._doubted = 0  # verdicts during which no second stream may be too slow
+        self._vocabulary: ByteVocabulary | None = None
 
     @property
     def url(self) -> str:
@@ -649,6 +652,8 @@ class CloudVerifier:
         and ContextFullError if the text leaves no room in the server's models.
         """
         role, body = role_of(request.terms), wire_json.open_to_json(request)
+        if request.version == BYTES_VERSION:
+            role = bytes_role(role)
         frames = role.frames
         same = bool(self._session_id) and frames == self._frames
         if not same or self._connection.awaits_answers:
@@ -675,6 +680,25 @@ class CloudVerifier:
             if isinstance(error, CloudSlowError):
                 raise
         return opened
+
+    def vocabulary(self) -> ByteVocabulary:
+        """The generalist's tokens by their bytes, asked for once. Raises as `open`, and
+        MessageError if the answers are no list of tokens."""
+        if self._vocabulary is None:
+            self._vocabulary = self._fetched()
+        return self._vocabulary
+
+    def _fetched(self) -> ByteVocabulary:
+        until = time.monotonic() + _BLOCK_SECONDS
+        pieces = list[bytes]()
+        while True:
+            if time.monotonic() > until:
+                raise CloudSlowError("the server takes too long to tell its tokens")
+            path = f"/v1/vocabulary/pieces/{len(pieces)}"
+            answer = self._connection.request("vocabulary", "GET", path)
+            size, end_ids = wire_json.take_pieces(answer, pieces)
+            if len(pieces) == size:
+                return ByteVocabulary(pieces, end_ids)
 
     def first_difference(self, names: Sequence[bytes]) -> str:
         """The first token that the server has otherwise than `names`, found by halving.
@@ -745,7 +769,10 @@ class CloudVerifier:
                 raise error_of_signal(answer)
             count = len(block.drafted)
             rows = self._role.positions(answer.accepted, count)
-            if answer.accepted > count or len(answer.rows) != len(rows):
+            fits = len(answer.rows) == len(rows)
+            if self._role.in_bytes:  # as many as the server's tokens are
+                fits = bool(answer.rows)
+            if answer.accepted > count or not fits:
                 raise MessageError("the server's verdict does not fit the block")
         self._out.popleft()
         self._answer, self._tries = None, _MOST_SOCKETS

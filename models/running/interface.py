@@ -20,6 +20,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from decoding_core.byte_space import ByteVocabulary
 from decoding_core.errors import ContextFullError, EngineError, VocabularyMismatchError
 from decoding_core.foreign_text import escaped, one_line
 from decoding_core.protocols import Reading
@@ -333,6 +334,21 @@ def shown_token(name: bytes | None = None) -> str:
         return "missing"
     words = one_line(escaped(name.decode("utf-8", "replace")))
     return f"'{words[:_LONGEST_NAME]}'"
+
+
+def bytes_of(model: Model) -> ByteVocabulary:
+    """A model's vocabulary by the bytes of its tokens, as long as it is open. Of those
+    that end a text the first is the one that its chat template writes."""
+    vocabulary, template = model.vocabulary, model.chat_template
+    pieces = [vocabulary.piece(token) for token in range(vocabulary.size)]
+    usual = template.controls.get(template.eos)
+
+    def unlikely(token: int) -> tuple[bool, bool, int]:
+        name = vocabulary.token(token).decode("utf-8", "replace")
+        return name not in template.source, token != usual, token
+
+    ends = sorted(vocabulary.end_ids, key=unlikely)
+    return ByteVocabulary(pieces, ends, vocabulary.tokenize)
 
 
 def check_one_vocabulary(first: Model, second: Model) -> None:

@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 
 from decoding_core.errors import MessageError
 from decoding_core.messages import (
+    DRAFT_LIMIT,
     NOTHING_LEFT_OUT,
     RATIO_UNIT,
     SETTLED_LIMIT,
     THRESHOLD_LIMIT,
+    TOKEN_BYTES,
     VERSION,
     Candidates,
     DraftBlock,
@@ -248,4 +250,4 @@ def test_opening_survives_json():
 
 def test_too_long_blocks_are_refused_at_birth():
     with pytest.raises(MessageError):
-        DraftBlock(0, 0, 0, 0, (), tuple(range(100)))
+        DraftBlock(0, 0, 0, 0, (), (1,) * (DRAFT_LIMIT * TOKEN_BYTES + 1))

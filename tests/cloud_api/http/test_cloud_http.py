@@ -9,7 +9,7 @@ from cloud_api.engine.models import Models
 from cloud_api.settings import UserLimits
 from decoding_core import wire_json
 from decoding_core.errors import EngineError
-from decoding_core.messages import VERSION, Kind, Problem, Verdict
+from decoding_core.messages import VERSIONS, Kind, Problem, Verdict
 from models.running.interface import token_list_id
 from tests.cloud_api.cloud_fakes import (
     GENERALIST,
@@ -82,7 +82,7 @@ def test_the_first_tokens_are_told(client):
 MUCH = {"method": "costeer", "costeer_steps": 1000, "costeer_alpha": 90.0}
 WRONG = {"draft_limit": 65, "temperature": 11.0, "seed": -1, "costeer_steps": 0}
 REFUSED = {
-    "400 protocol-version": [opening(version=VERSION + 1, new_field=1)],
+    "400 protocol-version": [opening(version=VERSIONS[-1] + 1, new_field=1)],
     "400 message": [opening(prompt_ids=[VOCABULARY])],
     "409 vocabulary-mismatch": [opening(vocabulary_id="other")],
     "422 unknown-method": [with_terms(method="no_such")],

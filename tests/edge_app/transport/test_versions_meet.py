@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from cloud_api import problems
-from decoding_core.messages import VERSION
+from decoding_core.messages import VERSION, VERSIONS
 from decoding_core.wire_json import VERSION_HEADER, open_to_json
 from edge_app.transport.client import error_of
 from tests.cloud_api.cloud_fakes import HEADERS, ask, open_request, running
@@ -16,7 +16,7 @@ from tests.cloud_api.cloud_fakes import HEADERS, ask, open_request, running
     ("header", "says"),
     [
         (str(VERSION - 1), "update SpecSteer on the server (http://x)"),
-        (str(VERSION + 1), "update SpecSteer on the device (http://x)"),
+        (str(VERSIONS[-1] + 1), "update SpecSteer on the device (http://x)"),
         ("-", "update SpecSteer on the server and on this device"),
     ],
 )
@@ -26,7 +26,7 @@ def test_the_device_says_which_of_the_two_to_update(header, says):
 
 
 @pytest.mark.parametrize(
-    ("device", "older"), [(VERSION - 1, "the device"), (VERSION + 1, "the server")]
+    ("device", "older"), [(VERSION - 1, "the device"), (VERSIONS[-1] + 1, "the server")]
 )
 def test_the_server_says_so_too(caplog, device, older):
     caplog.set_level(logging.WARNING)
@@ -35,7 +35,7 @@ def test_the_server_says_so_too(caplog, device, older):
         answer = ask("POST", f"{server.url}/v1/sessions", json=body, headers=HEADERS)
 
     assert (answer.status_code, answer.json()["code"]) == (400, "protocol-version")
-    assert answer.headers[VERSION_HEADER] == str(VERSION)
+    assert answer.headers[VERSION_HEADER] == str(VERSIONS[-1])
     assert f"update SpecSteer on {older}" in answer.json()["detail"]
     (record,) = [r for r in caplog.records if r.name == problems.__name__]
     assert f"update SpecSteer on {older}" in record.getMessage()

@@ -1,0 +1,152 @@
+"""Two vocabularies by enumeration: toy tokenizers, a table as the generalist."""
+
+import math
+from dataclasses import replace
+from random import Random
+
+import numpy as np
+import pytest
+
+from decoding_core.byte_space import (
+    Border,
+    ByteVocabulary,
+    ProjectedRows,
+    Wording,
+    borders_of,
+    reading_of,
+)
+from decoding_core.errors import MessageError, VocabularyMismatchError
+from decoding_core.messages import Candidates
+
+MERGES = ByteVocabulary([b"a", b"b", b"ab", b"ba", b"aab", b"", b""], [5])
+"""A toy BPE: 5 ends a text, 6 is a control token."""
+OWN = ByteVocabulary([b"", b"b", b"a", b"aa", b"bab", b"bb"], [0])
+EURO = "€".encode()
+FALLBACK = ByteVocabulary([EURO[:1], EURO[1:2], EURO[2:], EURO, b"a", b""], [5])
+"""With byte fallback: a character in one token or in three."""
+BYTES = ByteVocabulary([b"", b"a", EURO[:2], EURO[2:], EURO[:1], EURO[1:2]], [0])
+MOST = 6  # bytes of the texts that are enumerated
+
+
+def rows_of(vocabulary, seed):
+    """A generalist: by the tokens so far, a row of random probabilities (V,)."""
+    known = {}
+
+    def row(path):
+        if path not in known:
+            chance = Random(f"{seed}{path}")
+            weights = [chance.random() ** 3 for _ in vocabulary.pieces]
+            ids = [
+                i
+                for i, piece in enumerate(vocabulary.pieces)
+                if piece or i in vocabulary.end_ids
+            ]
+            total = sum(weights[i] for i in ids)
+            logs = np.log([weights[i] / total for i in ids]).astype(np.float64)
+            known[path] = Candidates(np.array(ids, np.int32), logs, None)
+        return known[path]
+
+    return row
+
+
+def all_borders(vocabulary, model, text):
+    """Every border that some tokens of the beginning of `text` lead to."""
+    found, unread = [], [(Border(0, 0.0, model(())), ())]
+    while unread:
+        border, path = unread.pop(0)
+        found.append(border)
+        row = border.row
+        for token, logprob in zip(row.token_ids, row.generalist_logprobs, strict=True):
+            piece = vocabulary.pieces[token]
+            end = border.start + len(piece)
+            if piece and text.startswith(piece, border.start):
+                longer = (*path, int(token))
+                weight = border.log_weight + float(logprob)
+                after = Border(end, weight, model(longer), border, int(token))
+                unread.append((after, longer))
+    return found
+
+
+def law(vocabulary, model):
+    """Probability of each whole text of at most `MOST` bytes."""
+    found, unread = {}, [(b"", (), 1.0)]
+    while unread:
+        text, path, mass = unread.pop()
+        row = model(path)
+        for token, logprob in zip(row.token_ids, row.generalist_logprobs, strict=True):
+            share = mass * math.exp(logprob)
+            if token in vocabulary.end_ids:
+                found[text] = found.get(text, 0.0) + share
+            elif len(text + vocabulary.pieces[token]) <= MOST:
+                longer = text + vocabulary.pieces[token]
+                unread.append((longer, (*path, int(token)), share))
+    return found
+
+
+def own_law(own, other, model):
+    """The same of the projected rows, each of the text in one's own tokens so far."""
+    wording, found, unread = Wording(own, other), {}, [((), 1.0)]
+    end_id = own.end_id
+    while unread:
+        path, mass = unread.pop()
+        text = own.text(path)
+        borders = all_borders(other, model, text)
+        row = ProjectedRows(wording, borders, path).row(len(path), end_id)
+        probabilities = np.exp(row.generalist_logprobs.astype(float))
+        assert probabilities.sum() == pytest.approx(1.0, abs=1e-6)
+        for token, share in zip(row.token_ids.tolist(), probabilities, strict=True):
+            if token == end_id:
+                found[text] = found.get(text, 0.0) + mass * share
+            elif len(text + own.pieces[token]) <= MOST:
+                unread.append(((*path, token), mass * share))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("own", "other"), [(OWN, MERGES), (BYTES, FALLBACK), (MERGES, OWN)]
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_in_own_tokens_give_each_text_the_probability_that_the_generalist_gives_it(
+    own, other, seed
+):
+    model = rows_of(other, seed)
+    theirs, ours = law(other, model), own_law(own, other, model)
+    assert theirs.keys() == ours.keys()
+    for text, probability in theirs.items():
+        assert ours[text] == pytest.approx(probability, abs=1e-12, rel=1e-9), text
+
+
+def test_what_a_tokenizer_would_change_is_spelled_as_it_is():
+    """One that composes accents, as Qwen's does; and one that writes a blank first."""
+    accent = "e\N{COMBINING ACUTE ACCENT}".encode()
+    pieces = [b"x", b"\xc3\xa9", b"e", accent[1:], accent[1:2], accent[2:], b" x"]
+    composing = ByteVocabulary(pieces, (), lambda _: [0, 1, 0])
+    assert (
+        composing.text(composing.spelled(b"x" + accent + b"x")) == b"x" + accent + b"x"
+    )
+    blank = ByteVocabulary(pieces, (), lambda _: [6, 0])
+    assert blank.spelled(b"xx") == [0, 0]
+    with pytest.raises(VocabularyMismatchError, match="0x7a"):
+        composing.spelled(b"xz")
+
+
+def test_rows_that_do_not_spell_the_text_are_refused():
+    row = Candidates(np.array([0, 1], np.int32), np.log([0.5, 0.5]), None)
+    rows = [replace(row, start=0), replace(row, start=2)]
+    with pytest.raises(MessageError, match="do not spell"):
+        borders_of(rows, b"ab", MERGES)
+    with pytest.raises(MessageError):
+        borders_of([replace(row, token_ids=np.array([0, 99], np.int32))], b"", MERGES)
+
+
+def test_a_reading_begins_a_token_before_the_draft():
+    words = ByteVocabulary([b"a", b"b", b"ab"], ())
+    reading = reading_of(words, b"ababab", drafted=3, rows=9)
+    assert (reading.token_ids, reading.first, reading.starts) == (
+        [2, 2, 2],
+        0,
+        [-3, -1, 1, 3],
+    )
+    few = reading_of(words, b"ababab", drafted=3, rows=2)
+    assert (few.token_ids, few.starts) == ([2], [-3, -1])
+    assert reading_of(words, b"", drafted=0, rows=9).starts == [0]
