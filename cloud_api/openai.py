@@ -53,7 +53,7 @@ from models.openai import (
 )
 
 if TYPE_CHECKING:
-    from models.running.interface import Model
+    from models.running.interface import Language
 
 
 TEXTS_OF_A_USER = 4  # how many texts of one user are written at once
@@ -129,7 +129,7 @@ class GeneralistTexts:
             raise InvalidSettingsError(
                 "the large model of this server runs on another one, whose tokens "
                 "cannot be written out here: ask that one, or start this server with "
-                "--base and the devices' model"
+                "their GGUF file, as --base or --generalist-tokenizer"
             )
         text = models.text
         if self._begun[caller.user] >= TEXTS_OF_A_USER or self._begun.total() >= TEXTS:
@@ -248,7 +248,7 @@ class GeneralistTexts:
 
 
 def _prepared(
-    body: ChatBody | CompletionBody, caller: Caller, model: Model, models: Models
+    body: ChatBody | CompletionBody, caller: Caller, model: Language, models: Models
 ) -> GeneralistText:
     """A text that is ready to be written; raises as `GeneralistTexts.begun` does."""
     if isinstance(body, ChatBody):
@@ -281,7 +281,7 @@ def _prepared(
     )
 
 
-def _chat_ids(messages: Sequence[ChatMessage], model: Model) -> list[int]:
+def _chat_ids(messages: Sequence[ChatMessage], model: Language) -> list[int]:
     """The ids of a conversation; no text of it can forge a turn. Words of a tool become
     the user's, as few templates know tools without their descriptions."""
     from models.chat import prompt_ids
@@ -303,7 +303,7 @@ def _chat_ids(messages: Sequence[ChatMessage], model: Model) -> list[int]:
         raise InvalidSettingsError(str(error)) from error
 
 
-def _completion_ids(text: str, model: Model) -> list[int]:
+def _completion_ids(text: str, model: Language) -> list[int]:
     """The ids of a text to go on with, behind the token that begins every text, if the
     model has one."""
     template = model.chat_template

@@ -43,7 +43,13 @@ from cloud_api.auth import OWNER, Caller
 from cloud_api.engine.models import Models
 from cloud_api.engine.scheduler import Round
 from cloud_api.engine.thread import EngineThread
-from cloud_api.errors import LoadingError, QuotaError, StaleBlockError, StoppingError
+from cloud_api.errors import (
+    LoadingError,
+    QuotaError,
+    StaleBlockError,
+    StoppingError,
+    log_fault,
+)
 from cloud_api.settings import ServerSettings, UserLimits
 from decoding_core.byte_space import ByteVocabulary
 from decoding_core.errors import (
@@ -692,9 +698,14 @@ class Service:
         if decision is not None:
             # The engine has it at once, and drops it if the one before is refused. The
             # answer is waited for in a task, which goes on when the device hangs up.
-            verdict = self._engine.submit(
-                round_of(session_id, session, block, decision)
-            )
+            try:
+                round_ = round_of(session_id, session, block, decision)
+            except VocabularyMismatchError:  # it has no tokens for these bytes
+                log_fault("cutting a text")
+                failed = Signal(Kind.ERROR, block.epoch, block.round, Problem.ENGINE)
+                session.finish(block, failed)
+                return failed
+            verdict = self._engine.submit(round_)
             work = self._answer(session_id, session, block, verdict)
             self.running[key] = task = asyncio.create_task(work)
             task.add_done_callback(lambda _: self.running.pop(key, None))

@@ -177,8 +177,8 @@ _generalist_option = _option(
 )
 @_option(
     "--generalist-url",
-    "A vLLM server that runs the large model, such as http://127.0.0.1:8000; its key, "
-    "if it wants one, in SPECSTEER_GENERALIST_KEY.",
+    "A vLLM server or llama-server that runs the large model, such as "
+    "http://127.0.0.1:8000; its key, if it wants one, in SPECSTEER_GENERALIST_KEY.",
     metavar="URL",
 )
 @_option(
@@ -189,7 +189,7 @@ _generalist_option = _option(
 @_option(
     "--generalist-tokenizer",
     "GGUF file, or folder with a tokenizer.json, that has that model's tokens; "
-    "default: those of the base.",
+    "default: those of the base, or the file of a llama-server on this machine.",
     type=_PATH,
 )
 @_option(

@@ -15,7 +15,7 @@ from cloud_api.errors import ServerError
 from decoding_core.errors import VocabularyMismatchError
 from decoding_core.protocols import BatchEngine
 from decoding_core.verifier import VerifierRole
-from models.running.interface import Model, TextSlots
+from models.running.interface import Language, Model, TextSlots
 from models.running.settings import EngineSettings
 
 BLOCK = 8  # tokens of a usual block: what the server's models read most of the time
@@ -23,7 +23,7 @@ BLOCK = 8  # tokens of a usual block: what the server's models read most of the 
 
 @dataclass(frozen=True, slots=True)
 class StockAddress:
-    """A model that a stock server (vLLM) runs."""
+    """A model that a stock server (vLLM, llama-server) runs."""
 
     url: str
     model: str = ""  # the name it is served by; "": the server serves a single one
@@ -174,9 +174,9 @@ class Models:
     """The names of the tokens, to compare a device's own with."""
     check: Callable[[VerifierRole], None] = lambda _: None
     """Raises a DecodingError for a session that the models cannot serve, or not now."""
-    text: Callable[[], AbstractContextManager[Model]] | None = None
+    text: Callable[[], AbstractContextManager[Language]] | None = None
     """The generalist's vocabulary and chat template, to be used while the block runs;
-    None if it runs behind an address, and no model of its family here."""
+    None if it runs behind an address, and no GGUF file of its family is here."""
     kv_tokens: int | None = None
     """The most tokens that all slots of a model hold together; None: no such bound."""
     unload_seconds: float | None = None

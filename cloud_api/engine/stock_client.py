@@ -1,4 +1,4 @@
-"""HTTP to a stock server (vLLM), bounded: no wait, no body, no header without an end.
+"""HTTP to a stock server, bounded: no wait, no body, no header without an end.
 
 Nothing is taken from the environment here, no redirect is followed, and no body is
 unpacked: what is sent goes to the address that was given, and its key nowhere else.
@@ -7,6 +7,7 @@ Foreign exceptions become ours in this module.
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import threading
 from typing import Any, NoReturn
@@ -96,6 +97,15 @@ class StockClient:
             network_backend=BoundedBackend(httpcore.SyncBackend(), self._line),
         )
 
+    @property
+    def on_this_machine(self) -> bool:
+        """Whether the address is this machine's own."""
+        host = urlsplit(self.url).hostname or ""
+        try:
+            return ipaddress.ip_address(host).is_loopback
+        except ValueError:
+            return host == "localhost"
+
     def ask(self, path: str, body: Any = None, size: int = _SMALL) -> dict[str, Any]:
         """The JSON object at `path`, of at most `size` bytes; with a body, the one that
         answers it.
@@ -167,7 +177,9 @@ class StockClient:
             what = f"refused (status {status}){_detail(body)}"
         elif not isinstance(body, dict):
             kind = "a web page" if content.lstrip()[:1] == b"<" else "no JSON object"
-            what = f"answers with {kind}; is there a vLLM server at this address?"
+            what = (
+                f"answers with {kind}; is there a vLLM or llama-server at this address?"
+            )
         if what:
             self._say(what, 0 if status == 200 else status)
         found: dict[str, Any] = body

@@ -2,17 +2,19 @@
 
 The base then runs here, on a second stock server, or on the devices. The tokens of the
 generalist are read from a file, or are the base's; either way some hundred of them are
-compared with the server's own.
+compared with the server's own. They come from no server: a text is cut into tokens for
+each block, also while the server is away.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
 
+from cloud_api.engine.llama_server import LlamaServerEngine, check_pieces
 from cloud_api.engine.models import BLOCK, ModelOptions, Models, StockAddress
 from cloud_api.engine.stock_client import StockClient, StockServerError
 from cloud_api.engine.stock_server import BY_ID, StockEngine
@@ -26,7 +28,7 @@ from decoding_core.settings import MethodSettings
 from decoding_core.verifier import VerifierRole
 from models.files import find
 from models.local.describing import token_names
-from models.running.interface import TextSlots, shown_token
+from models.running.interface import Language, Model, TextSlots, shown_token
 
 
 def connect_models(options: ModelOptions, generalist: StockAddress) -> Models:
@@ -45,17 +47,9 @@ def connect_models(options: ModelOptions, generalist: StockAddress) -> Models:
         from models.running.loading import load_model
 
         local = load_model(options.base, options.engine)
-    if options.tokenizer is not None:
-        names = read_names(options.tokenizer)
-    elif local is not None:
-        names = local.vocabulary.names()
-    else:
-        raise InvalidSettingsError(
-            "which tokens the generalist has must be known here: give --base, the GGUF "
-            "file of the devices' model, or --generalist-tokenizer, a GGUF file or a "
-            "folder of the same family"
-        )
-    large = _connect(generalist, "generalist", names, options.slots)
+    language, names = _language(options, generalist, local)
+    large = _connect(generalist, "generalist", names, options.slots, language)
+    sys.stderr.write(f"{_described(large)}\n")
     if large.candidates < MethodSettings().candidates:
         sys.stderr.write(
             f"the generalist's server gives {large.candidates} candidates per token, "
@@ -66,7 +60,7 @@ def connect_models(options: ModelOptions, generalist: StockAddress) -> Models:
     length = min(options.context_length or length, length)
     small: StockEngine | TextSlots | None = None
     if isinstance(options.base, StockAddress):
-        small = _connect(options.base, "base", names, options.slots)
+        small = _connect(options.base, "base", names, options.slots, language)
         small.context_length = min(length, small.context_length)
     elif local is not None:
         from models.running.machine import fit_threads
@@ -84,32 +78,134 @@ def connect_models(options: ModelOptions, generalist: StockAddress) -> Models:
         in_pieces=local is not None,
         names=names,
         check=partial(_check, large, small),
-        text=None if local is None else lambda: nullcontext(local),
+        text=None if language is None else lambda: nullcontext(language),
+    )
+
+
+def _language(
+    options: ModelOptions, generalist: StockAddress, local: Model | None
+) -> tuple[Language | None, Sequence[bytes]]:
+    """The generalist's tokens and chat template, if these are known here, and the names
+    of the tokens: of the file that was given, of the base, or of the file that a
+    llama-server on this machine says it has loaded. Raises as `connect_models`."""
+    path = options.tokenizer
+    if path is None and local is None:
+        path = _file_of_server(generalist)
+    if path is None:
+        assert local is not None
+        return local, local.vocabulary.names()
+    in_folder = (path / "tokenizer.json").is_file() or find(path).is_dir()
+    if local is None and not in_folder:
+        from models.running.loading import load_language
+
+        language = load_language(path)
+        return language, language.vocabulary.names()
+    if local is None:
+        sys.stderr.write(
+            "a folder gives the names of the tokens alone: for devices whose model has "
+            "others, give a GGUF file with --generalist-tokenizer\n"
+        )
+    return local, read_names(path)
+
+
+def _file_of_server(address: StockAddress) -> Path:
+    """The GGUF file that a llama-server on this machine has loaded; raises
+    InvalidSettingsError if there is none, and what `StockClient.ask` does."""
+    client = StockClient(address.url, "generalist", address.key)
+    try:
+        if client.on_this_machine and _kind(client) is LlamaServerEngine:
+            path = client.ask("/props").get("model_path")
+            with suppress(OSError):  # a name that no file can have
+                if isinstance(path, str) and Path(path).is_file():
+                    return Path(path)
+    except CloudBusyError as error:
+        raise _not_there(client, error) from error
+    finally:
+        client.close()
+    raise InvalidSettingsError(
+        "which tokens the generalist has must be known here: give "
+        "--generalist-tokenizer, a GGUF file or a folder of its family, or --base, the "
+        "GGUF file of the devices' model, if that has the same"
+    )
+
+
+def _kind(client: StockClient) -> type[StockEngine]:
+    """What asks the server that answers here; raises StockServerError if it is an
+    Ollama, and what `StockClient.ask` does."""
+    try:
+        data = client.ask("/v1/models").get("data")
+    except StockServerError as error:
+        if error.status != 404:
+            raise
+        return StockEngine  # which says what there should be
+    data = data if isinstance(data, list) else []
+    cards = [one for one in data if isinstance(one, dict)]
+    if any(one.get("owned_by") == "llamacpp" for one in cards):
+        return LlamaServerEngine
+    if not any("max_model_len" in one for one in cards) and _is_ollama(client):
+        raise StockServerError(
+            f"the {client.role}'s server at {client.url} is an Ollama, which takes no "
+            "tokens and names 20 of those that it writes, so no row of a text can be "
+            "had: start llama-server with the same model file, and give its address"
+        )
+    return StockEngine
+
+
+def _is_ollama(client: StockClient) -> bool:
+    try:
+        return "version" in client.ask("/api/version")
+    except StockServerError:
+        return False
+
+
+def _described(large: StockEngine) -> str:
+    """What the generalist's server gives, what that allows and what it costs."""
+    if isinstance(large, LlamaServerEngine):
+        cost = f"{BLOCK + 1} requests, each of which reads a token"
+    else:
+        cost = f"one request of {BLOCK + 1} prompts"
+    return (
+        f"the generalist's server at {large.client.url} is a {large.kind}: it gives "
+        f"the {large.candidates} likeliest tokens of a row, and any other by itself. "
+        "That allows all methods with candidate_rule = 'generalist', steering and "
+        f"rejection up to temperature 1. A block of {BLOCK} tokens costs {cost}, and "
+        "one more for each drafted token that is none of the likeliest"
     )
 
 
 def _connect(
-    address: StockAddress, role: str, names: Sequence[bytes], slots: int
+    address: StockAddress,
+    role: str,
+    names: Sequence[bytes],
+    slots: int,
+    language: Language | None,
 ) -> StockEngine:
     """The model at an address, known to have these tokens; raises as `connect_models`
     does, with the address in the sentence."""
     client = StockClient(address.url, role, address.key)
     try:
-        model = StockEngine(client, address.model, names, slots)
-        if not check_names(names, client, model.name):
+        model = _kind(client)(client, address.model, names, slots)
+        if isinstance(model, LlamaServerEngine) and language is not None:
+            check_pieces(language, client, _text_of(names))
+        elif not check_names(names, client, model.name):
             sys.stderr.write(
                 f"the {role}'s server does not list its tokens, so they could not be "
                 "compared with those that were given\n"
             )
     except CloudBusyError as error:
         client.close()
-        raise EngineError(
-            f"{error}: start vLLM at {client.url}, or correct --{role}-url"
-        ) from error
+        raise _not_there(client, error) from error
     except BaseException:
         client.close()
         raise
     return model
+
+
+def _not_there(client: StockClient, error: CloudBusyError) -> EngineError:
+    return EngineError(
+        f"{error}: start vLLM or llama-server at {client.url}, or correct "
+        f"--{client.role}-url"
+    )
 
 
 def _check(

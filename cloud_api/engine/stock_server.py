@@ -56,7 +56,6 @@ _MOST_PADDING = 8
 """Times as many rows as tokens that an embedding has at most; a likeliest token is no
 less likely than if all of these were alike."""
 _TOKEN_ID = re.compile(r"token_id:([0-9]{1,9})")
-_AT_ONCE = 8
 _TRIES = 3  # of a call whose rows came back damaged, by another's call by id
 _SILENCE_SECONDS = 10.0
 """After which the server may be another one: no model is loaded in less."""
@@ -71,7 +70,7 @@ Prompt = tuple[int, ...]
 Pair = tuple[Prompt, int]  # A token, and what stands before it
 
 
-class _Row(NamedTuple):
+class Row(NamedTuple):
     """What is known of a row, by rising ids; other tokens have `floor` at most."""
 
     known: dict[int, float]
@@ -92,6 +91,10 @@ class StockEngine:
     """A model that a stock server runs: a `BatchEngine` and `RowsEngine` for the engine
     thread."""
 
+    kind = "vLLM"
+    at_once = 8
+    """How many calls for single tokens run at once."""
+
     def __init__(
         self, client: StockClient, model: str, names: Sequence[bytes], slots: int
     ) -> None:
@@ -109,7 +112,7 @@ class StockEngine:
         self._trouble: DecodingError | None = None
         """Why the last call failed; None: it did not."""
         self._trouble_until = -math.inf
-        self._helpers = ThreadPoolExecutor(_AT_ONCE, f"{client.role}-rows")
+        self._helpers = ThreadPoolExecutor(self.at_once, f"{client.role}-rows")
         self._salt = secrets.token_urlsafe(16)
         self._signature: tuple[Any, Any] | None = None
         """What each answer says of the model and of how the server was started."""
@@ -204,7 +207,7 @@ class StockEngine:
 
     def _read(
         self, prompts: Sequence[Prompt], readings: Sequence[Reading]
-    ) -> list[_Row]:
+    ) -> list[Row]:
         """What is known of each row once the server has read the prompts."""
         asked = sorted({one for reading in readings for one in reading.asked})
         looked_at = [reading.candidates for reading in readings]
@@ -212,11 +215,11 @@ class StockEngine:
         wanted = max(most if one is None else one for one in looked_at)
         if self.is_base and wanted and 0 < len(asked) <= BY_ID:
             rows = self._values(prompts, asked, by_id=True)
-            return [_Row({one: row[one] for one in asked}) for row in rows]
+            return [Row({one: row[one] for one in asked}) for row in rows]
         if self.is_base or not wanted:
             # The server reads the text into its cache; what is asked comes later.
             self._call(prompts)
-            return [_Row({})] * len(prompts)
+            return [Row({})] * len(prompts)
         return self._rows(prompts, min(wanted + _SPARE, most))
 
     def _asking(self, ask: Callable[[], _T]) -> _T:
@@ -240,12 +243,12 @@ class StockEngine:
         self._trouble, self._answered = None, time.monotonic()
         return answer
 
-    def _rows(self, prompts: Sequence[Prompt], count: int) -> list[_Row]:
+    def _rows(self, prompts: Sequence[Prompt], count: int) -> list[Row]:
         """The `count` likeliest tokens behind each prompt; raises as `_call` does."""
         for _ in range(_TRIES):
-            choices = self._call(prompts, logprobs=count)
-            rows = [row for one in choices if (row := self._row(one, count))]
-            if len(rows) == len(choices):
+            found = self._call(prompts, count)
+            rows = [row for one in found if (row := self._row(one, count))]
+            if len(rows) == len(found):
                 return rows
         raise CloudBusyError(
             f"somebody else asks the {self.client.role}'s server for tokens by id, "
@@ -259,18 +262,32 @@ class StockEngine:
         """The log-probabilities of up to `BY_ID` tokens behind each prompt, or of a
         single one, as the only token that may be sampled."""
         if by_id:
-            wanted = {"logprobs": len(token_ids), "logprob_token_ids": token_ids}
+            found = self._call(prompts, by_id=token_ids)
         else:
-            wanted = {"logprobs": 0, "allowed_token_ids": token_ids}
-        found = [_logprobs(choice) for choice in self._call(prompts, **wanted)]
+            found = self._call(prompts, only=token_ids[0])
         if any(one not in row for row in found for one in token_ids):
             raise self._malformed()
         return found
 
-    def _call(self, prompts: Sequence[Prompt], **wanted: Any) -> list[dict[str, Any]]:
-        """The server's choices, one for each prompt, in their order. Raises
-        CloudBusyError if the server is away for now, and StockServerError if it said
-        no, or its answer is invalid."""
+    def _call(
+        self,
+        prompts: Sequence[Prompt],
+        count: int | None = None,
+        *,
+        only: int | None = None,
+        by_id: Sequence[int] = (),
+    ) -> list[dict[int, float]]:
+        """Log-probabilities behind each prompt: of the `count` likeliest tokens, of the
+        `only` one that may be sampled, or `by_id`; none, if the prompts are read alone.
+        Raises CloudBusyError if the server is away for now, and StockServerError if it
+        said no, or its answer is invalid."""
+        wanted: dict[str, Any] = {}
+        if by_id:
+            wanted = {"logprobs": len(by_id), "logprob_token_ids": list(by_id)}
+        elif only is not None:
+            wanted = {"logprobs": 0, "allowed_token_ids": [only]}
+        elif count is not None:
+            wanted = {"logprobs": count}
         body = {
             "model": self.name,
             "prompt": [list(prompt) for prompt in prompts],
@@ -302,7 +319,7 @@ class StockEngine:
         if self._signature not in (None, signature):
             raise self._changed()
         self._signature = signature
-        return [ordered[at] for at in range(len(prompts))]
+        return [_logprobs(ordered[at]) for at in range(len(prompts))]
 
     def _check_again(self) -> None:
         """Raise StockServerError if the server runs another model than it did, and
@@ -346,13 +363,17 @@ class StockEngine:
                 f"{server} serves {wanted}{', '.join(names) or 'no model'}; choose one "
                 f"with --{self.client.role}-model"
             )
-        length = served[name].get("max_model_len")
+        length = self._length(served[name])
         if type(length) is not int or length < 2:
             raise StockServerError(
                 f"{server} does not say how many tokens its model reads; only vLLM's "
-                "servers can be used"
+                "servers and llama-server can be used"
             )
         return name, length
+
+    def _length(self, card: dict[str, Any]) -> Any:
+        """How many tokens the model of an entry of `/v1/models` reads, if it says."""
+        return card.get("max_model_len")
 
     def _most_candidates(self) -> int:
         """The most tokens of a row that the server gives, by asking for them."""
@@ -360,7 +381,7 @@ class StockEngine:
 
         def gives(count: int) -> bool:
             try:
-                tries = (self._call(prompt, logprobs=count) for _ in range(_TRIES))
+                tries = (self._call(prompt, count) for _ in range(_TRIES))
                 return any(self._row(one, count) is not None for (one,) in tries)
             except StockServerError as error:
                 if count == 1 or error.status not in (400, 422):
@@ -406,9 +427,8 @@ class StockEngine:
         # The sampled token is always there, however unlikely it is.
         return {token_id: value for token_id, value in known.items() if value >= floor}
 
-    def _row(self, choice: dict[str, Any], count: int) -> _Row | None:
+    def _row(self, found: dict[int, float], count: int) -> Row | None:
         """A row with `count` tokens at least; None for one that was damaged."""
-        found = _logprobs(choice)
         known = sorted(found.values(), reverse=True)
         whole = min(count, self.vocabulary_size)
         if len(known) < whole:
@@ -421,12 +441,12 @@ class StockEngine:
         floor = known[count - 1] if count < self.vocabulary_size else -math.inf
         # Ids beyond the vocabulary are padding of the embedding.
         size = self.vocabulary_size
-        return _Row({one: found[one] for one in sorted(found) if one < size}, floor)
+        return Row({one: found[one] for one in sorted(found) if one < size}, floor)
 
     def _malformed(self) -> StockServerError:
         return StockServerError(
-            f"the {self.client.role}'s server answers as no vLLM does; only vLLM's "
-            "servers can be used"
+            f"the {self.client.role}'s server answers as no {self.kind} does; only "
+            "vLLM's servers and llama-server can be used"
         )
 
     def _changed(self) -> StockServerError:
@@ -458,7 +478,7 @@ class StockRows:
         self,
         engine: StockEngine,
         prompts: Sequence[Prompt],
-        rows: Sequence[_Row],
+        rows: Sequence[Row],
     ) -> None:
         self._engine = engine
         self._prompts = prompts
@@ -538,7 +558,7 @@ class StockRows:
         found = self._rows[row].known.get(token_id)
         return self._more.get((row, token_id)) if found is None else found
 
-    def _log_sum_exp(self, row: _Row, temperature: float) -> float:
+    def _log_sum_exp(self, row: Row, temperature: float) -> float:
         exponent, logprobs = 1.0 / temperature, row.logprobs
         # Less the largest, as a flat row at a low temperature is 0 otherwise.
         highest = exponent * float(logprobs.max(initial=row.floor))

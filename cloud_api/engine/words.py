@@ -9,13 +9,13 @@ from typing import Any
 
 from decoding_core.byte_space import ByteVocabulary
 from decoding_core.wire_json import pieces_to_json
-from models.running.interface import Model
+from models.running.interface import Language
 
 
 class Words:
     """Prompts and texts in the generalist's tokens, and what these are in bytes."""
 
-    def __init__(self, text: Callable[[], AbstractContextManager[Model]]) -> None:
+    def __init__(self, text: Callable[[], AbstractContextManager[Language]]) -> None:
         """`text` lends the generalist's vocabulary and chat template."""
         self._text = text
 

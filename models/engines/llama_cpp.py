@@ -330,8 +330,11 @@ class LlamaModel(Model):
         settings: EngineSettings | None = None,
         stop: threading.Event | None = None,
         progress: Callable[[float], None] | None = None,
+        *,
+        weights: bool = True,
     ) -> None:
-        """Load the model at `path`; as `running.loading.load_model`."""
+        """Load the model at `path`; as `running.loading.load_model`. Without `weights`
+        it has its vocabulary and its chat template alone."""
         self.settings = settings or EngineSettings()
         stop = stop or threading.Event()
         header = read_layout(find(path)).values
@@ -344,6 +347,7 @@ class LlamaModel(Model):
         self.gpu_layers = self.settings.gpu_layers or 0
         parameters.n_gpu_layers = self.gpu_layers
         parameters.use_extra_bufts = bool(self.settings.extra_buffers)
+        parameters.vocab_only = not weights
         # Called for every tensor; its name keeps it alive until the load is over.
 
         def loading(share: float, _data: object) -> bool:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -138,6 +138,18 @@ class Model(ABC):
     @abstractmethod
     def close(self) -> None:
         """Free the weights; slots over them must be closed before."""
+
+
+class Language(Protocol):
+    """What of a model turns messages into tokens and tokens into text."""
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """Its tokens."""
+
+    @property
+    def chat_template(self) -> ChatTemplate:
+        """How it is spoken to."""
 
 
 class TextSlots(ABC):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 from decoding_core.errors import InvalidSettingsError, ModelError
 from models import engines
 from models.files import find
-from models.running.interface import Model
+from models.running.interface import Language, Model
 from models.running.machine import layers_on_accelerator, probe
 from models.running.settings import EngineSettings
 
@@ -70,6 +70,14 @@ def load_model(
             "not installed; 'make setup-torch' in the project's folder adds it"
         ) from error
     return cast(Model, engine.load(path, settings, stop, progress))
+
+
+def load_language(path: Path) -> Language:
+    """The tokens and the chat template of the GGUF file at `path`, without its weights;
+    raises ModelError if it is missing or damaged."""
+    from models.engines.llama_cpp import LlamaModel  # loads llama.cpp
+
+    return LlamaModel(find(path), weights=False)
 
 
 def for_this_machine(settings: EngineSettings) -> EngineSettings:

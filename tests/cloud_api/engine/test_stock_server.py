@@ -438,6 +438,20 @@ def test_a_server_with_other_tokens_is_refused(vllm):
 def test_a_server_that_is_not_there_is_named(vllm):
     vllm.stop()
     address = StockAddress(vllm.url)
-    with pytest.raises(EngineError, match=f"start vLLM at {vllm.url}, or correct"):
+    with pytest.raises(EngineError, match=f"at {vllm.url}, or correct --gen"):
         load_models(ModelOptions(address, None, tokenizer=locate("specialist")))
     vllm.start()
+
+
+def test_something_else_behind_an_address_is_told_as_such(vllm):
+    """Before it is known which kind of server answers."""
+    options = ModelOptions(StockAddress(vllm.url), None, tokenizer=locate("specialist"))
+    for answer, sentence in (
+        (saying({"detail": "Not Found"}, 404), "there is no vLLM server at"),
+        (saying({"data": 7}), "serves no model"),
+        (saying({"data": [7, {"id": "lm", "owned_by": "me"}]}), "and llama-server can"),
+        (saying(b"\xff{}"), "no JSON object"),
+    ):
+        vllm.fault = answer
+        with pytest.raises(StockServerError, match=sentence):
+            load_models(options)
