@@ -31,7 +31,6 @@ from decoding_core.messages import (
 from decoding_core.methods import available
 from decoding_core.protocols import BatchEngine
 from models.openai import whole_number
-from models.running.interface import token_list_id
 
 TEXT_LIMIT = 1 << 18
 """The most tokens of a prompt or text: more than any model's context."""
@@ -163,19 +162,6 @@ async def readyz(service: ServiceNeeded, request: Request) -> JSONResponse:
     except StoppingError:
         return JSONResponse({"state": "stopping"}, 503, {"Retry-After": "5"})
     return JSONResponse({"state": "ready"})
-
-
-@router.get("/v1/vocabulary/{count}")
-async def vocabulary(
-    count: Annotated[int, Path(ge=1)], service: ServiceNeeded
-) -> dict[str, Any]:
-    """The id of the first `count` tokens, or of all, as `token_list_id` has it, and the
-    name of the last of them in hexadecimal digits: a device whose vocabulary differs
-    finds by halving where."""
-    names = service.models.names
-    first = names[:count]
-    found = await asyncio.to_thread(token_list_id, first)
-    return {"size": len(names), "id": found, "last": first[-1].hex() if first else ""}
 
 
 @router.get("/v1/vocabulary/pieces/{start}")

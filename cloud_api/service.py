@@ -486,7 +486,7 @@ def checked_role(
         )
         raise VocabularyMismatchError(
             f"the device's model has another vocabulary than this server's {names}; "
-            "use a specialist that shares theirs"
+            "update SpecSteer on the device, or use a specialist that shares theirs"
         )
     role = role_of(request.terms)
     if in_bytes:

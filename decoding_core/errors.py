@@ -3,7 +3,7 @@
 DecodingError
 ├── InvalidSettingsError        a parameter out of its range: shown to the user
 ├── UnknownMethodError          no such decoding method: list those there are
-├── VocabularyMismatchError     two models that cannot be compared: shown to the user
+├── VocabularyMismatchError     two token lists: go on in bytes
 ├── ContextFullError            the text no longer fits: stop, keep what is settled
 ├── StoppedError                the user stopped: keep what is settled
 ├── MessageError                bytes that are no message of this protocol
@@ -35,7 +35,7 @@ class UnknownMethodError(DecodingError):
 
 
 class VocabularyMismatchError(DecodingError):
-    """Two models with different token lists. Reported with the names of both."""
+    """Two models with different token lists. The device goes on in bytes."""
 
 
 class ContextFullError(DecodingError):
@@ -96,7 +96,3 @@ class CloudRefusedError(CloudError):
 
 class CertificateError(CloudRefusedError):
     """Another certificate than at pairing. Nothing was sent; never retried."""
-
-
-class VocabularyRefusedError(CloudRefusedError, VocabularyMismatchError):
-    """Server and device have different tokens. Reported with the first that differs."""

@@ -471,7 +471,7 @@ class VerifierHere(ABC):
 
 class ByteEngineVerifier(VerifierHere):
     """Verifies drafts in bytes with a generalist in this process that has a vocabulary
-    of its own, for tests and benchmarks."""
+    of its own, for measurements."""
 
     local = False
 

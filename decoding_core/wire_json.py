@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import hashlib
+import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
@@ -58,20 +60,38 @@ def opened_from_json(body: Mapping[str, Any]) -> SessionOpened:
     )
 
 
+def tokens_to_bytes(pieces: Sequence[bytes], end_ids: Collection[int]) -> bytes:
+    """A vocabulary as it is kept and hashed: in a line which tokens end a
+    text, as JSON, then the bytes of each token behind their length in two bytes."""
+    ends = json.dumps(sorted(end_ids)[:_MOST_ENDS]).encode()
+    return ends + b"\n" + _packed(pieces)
+
+
+def tokens_from_bytes(data: bytes) -> tuple[list[bytes], list[int]]:
+    """The vocabulary of `tokens_to_bytes`; raises ValueError if it is none."""
+    ends, _, packed = data.partition(b"\n")
+    return _unpacked(packed), json.loads(ends)
+
+
+def tokens_id(data: bytes) -> str:
+    """The id of a vocabulary of `tokens_to_bytes`."""
+    return hashlib.sha256(data).hexdigest()
+
+
 def pieces_to_json(
-    pieces: Sequence[bytes], end_ids: Collection[int], start: int
+    pieces: Sequence[bytes], end_ids: Collection[int], tokens: str, start: int
 ) -> Json:
     """The answer to `GET /v1/vocabulary/pieces/{start}`: the bytes of as many tokens as
-    it holds, in base 64, each behind its length in two bytes."""
+    it holds, packed and in base 64, and the id of them all."""
     size, end = 0, start
     while end < len(pieces) and size + len(pieces[end]) + 2 <= _PAGE:
         size += len(pieces[end]) + 2
         end += 1
-    parts = (len(one).to_bytes(2, "little") + one for one in pieces[start:end])
     return {
+        "id": tokens,
         "size": len(pieces),
-        "end_ids": sorted(end_ids),
-        "pieces": base64.b64encode(b"".join(parts)).decode(),
+        "end_ids": sorted(end_ids)[:_MOST_ENDS],
+        "pieces": base64.b64encode(_packed(pieces[start:end])).decode(),
     }
 
 
@@ -84,21 +104,33 @@ def take_pieces(body: Mapping[str, Any], known: list[bytes]) -> tuple[int, list[
             raise ValueError
         if not (isinstance(ends, list) and isinstance(text, str)):
             raise ValueError
-        if not all(type(one) is int and 0 <= one < size for one in ends[:_MOST_ENDS]):
+        if len(ends) > _MOST_ENDS:
             raise ValueError
-        data, at, count = base64.b64decode(text, validate=True), 0, len(known)
-        while at < len(data):
-            length = int.from_bytes(data[at : at + 2], "little")
-            piece = data[at + 2 : at + 2 + length]
-            if len(piece) < length or length > LONGEST_PIECE:
-                raise ValueError
-            known.append(piece)
-            at += 2 + length
-        if not count < len(known) <= size:
+        if not all(type(one) is int and 0 <= one < size for one in ends):
+            raise ValueError
+        found = _unpacked(base64.b64decode(text, validate=True))
+        if not 0 < len(found) <= size - len(known):
             raise ValueError
     except ValueError:
         raise MessageError("the server's tokens are no vocabulary") from None
-    return size, ends[:_MOST_ENDS]
+    known += found
+    return size, ends
+
+
+def _packed(pieces: Sequence[bytes]) -> bytes:
+    return b"".join(len(one).to_bytes(2, "little") + one for one in pieces)
+
+
+def _unpacked(data: bytes) -> list[bytes]:
+    found, at = list[bytes](), 0
+    while at < len(data):
+        length = int.from_bytes(data[at : at + 2], "little")
+        piece = data[at + 2 : at + 2 + length]
+        if len(piece) < length or length > LONGEST_PIECE:
+            raise ValueError("no tokens")
+        found.append(piece)
+        at += 2 + length
+    return found
 
 
 def which_to_update(device: int, server: int) -> str:

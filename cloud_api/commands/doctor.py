@@ -72,8 +72,8 @@ def _folder() -> str:
 
 
 def _models(wanted: ModelOptions) -> str:
-    """What the files say of themselves; that they share a vocabulary."""
-    from models.local.describing import describe, describe_pair
+    """What the files say of themselves, and whether they share a vocabulary."""
+    from models.local.describing import describe
 
     if isinstance(wanted.generalist, StockAddress):
         return f"the large one is asked for at {wanted.generalist.url} at the start"
@@ -81,8 +81,13 @@ def _models(wanted: ModelOptions) -> str:
         large = describe(wanted.generalist)
         said = f"{large.name} {large.quantisation}".strip()
         return f"{said}; no base: devices run it themselves, with --base edge"
-    large, small = describe_pair(wanted.generalist, wanted.base)
+    large, small = describe(wanted.generalist), describe(wanted.base)
     said = f"{large.name} {large.quantisation}".strip()
+    if large.vocabulary_id != small.vocabulary_id:
+        return (
+            f"{said}; {small.name} has another vocabulary and is no base: devices run "
+            "it themselves, and texts go as bytes"
+        )
     return f"{said}; base {small.name} {small.quantisation}".strip()
 
 

@@ -40,7 +40,6 @@ def load_models(options: ModelOptions, progress: LoadProgress | None = None) -> 
 
     Raises:
         ModelError: one cannot be loaded.
-        VocabularyMismatchError: they do not share a vocabulary.
         EngineError: there is no memory for the texts.
         DecodingError: as `connect_models` does, if the generalist is on a server.
     """

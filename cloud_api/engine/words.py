@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from decoding_core.byte_space import ByteVocabulary
-from decoding_core.wire_json import pieces_to_json
+from decoding_core.wire_json import pieces_to_json, tokens_id, tokens_to_bytes
 from models.running.interface import Language
 
 
@@ -41,7 +41,12 @@ class Words:
     def page(self, start: int) -> dict[str, Any]:
         """The bytes of the tokens from `start` on, as many as one answer holds."""
         own = self.vocabulary
-        return pieces_to_json(own.pieces, own.end_ids, start)
+        return pieces_to_json(own.pieces, own.end_ids, self._id, start)
+
+    @cached_property
+    def _id(self) -> str:
+        own = self.vocabulary
+        return tokens_id(tokens_to_bytes(own.pieces, own.end_ids))
 
     def _tokenize(self, text: str) -> list[int]:
         with self._text() as model:

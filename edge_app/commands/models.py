@@ -15,7 +15,6 @@ from decoding_core.errors import (
     ContextFullError,
     InvalidSettingsError,
     ModelError,
-    VocabularyMismatchError,
 )
 from decoding_core.foreign_text import one_line
 from decoding_core.pairing import read_invitation
@@ -36,7 +35,10 @@ from models.local.finding import FoundModel
 from models.running.settings import usable_cores
 
 if TYPE_CHECKING:
+    from edge_app.evaluation.cases import Case
     from edge_app.evaluation.figures import PairCheck
+    from edge_app.evaluation.other_tokens import Shared
+    from edge_app.evaluation.pair import Pair
     from models.local.pulling import Offer
 
 _Described = Sequence[tuple[FoundModel, ModelDescription]]
@@ -45,6 +47,7 @@ _PAIR = options.with_options(
     click.argument("small", metavar="SMALL", shell_complete=complete_models),
     click.argument("large", metavar="LARGE", shell_complete=complete_models),
 )
+_TEXTS = 200  # newest ones in which tokens are compared
 _MUCH_LARGER = 1.5  # the large model's file is that many times the small one's
 
 
@@ -110,13 +113,16 @@ def list_models(every: bool, as_json: bool) -> None:
 def check(small: str, large: str, sample: bool, seconds: float, as_json: bool) -> None:
     """Compare the vocabularies of two models, and measure them together.
 
+    Any two models do. If they have different tokens, said are what both lists share,
+    and what it costs that texts go as bytes.
+
     Said are the speed of both, how many drafted tokens the large one would keep, and
     what your history is worth to the small one (S against B) and to both joined (T
     against L, the large one alone), on your own last texts; while there are too few, on
     the sample letters. All runs on this device.
     """
     paths = choosing.resolved(small, large)
-    described = describing.describe_pair(*paths)
+    described = describing.describe(paths[0]), describing.describe(paths[1])
     with Progress("comparing the checksum", in_bytes=True) as progress:
         for path in paths:
             finding.check_pulled(path, progress.show)
@@ -138,14 +144,16 @@ def check(small: str, large: str, sample: bool, seconds: float, as_json: bool) -
         pair = opened.enter_context(
             closing(Pair(*paths, settings.engine_settings(), stop))
         )
+        both = _both(pair, cases)
         with Progress("measuring") as progress:
             found = check_pair(pair, cases, how, seconds, stop, progress.show)
     if not as_json:
-        echo_check(described, found, how.thresholds[0], whose)
+        echo_check(described, found, how.thresholds[0], whose, both)
         return
     body = {
         "models": [asdict(one) for one in described],
         "memory": _memory(describing.pair_memory(*described)),
+        "vocabularies": both and asdict(both[0]) | {"block_seconds": both[1]},
         "texts": whose,
         "threshold": how.thresholds[0],
     }
@@ -202,9 +210,10 @@ def use(small: str, large: str, force: bool) -> None:
     try:
         with Progress("comparing the checksum", in_bytes=True) as progress:
             choosing.check_usable(paths, progress.show)
-    except (VocabularyMismatchError, InvalidSettingsError) as error:
+    except InvalidSettingsError as error:
         if not force:
-            raise type(error)(f"{error}; --force writes it all the same") from error
+            wrong = f"{error}; --force writes it all the same"
+            raise InvalidSettingsError(wrong) from error
         note(f"warning: {one_line(str(error))}")
     written, warning = choosing.use_pair(paths)
     click.echo(f"written to {written}: specialist = {small}, generalist = {large}")
@@ -246,6 +255,17 @@ def _texts(opened: ExitStack, *, sample: bool) -> tuple[Any, str]:
     return cases_of(opened, sample=True), "the sample letters"
 
 
+def _both(pair: Pair, cases: Sequence[Case]) -> tuple[Shared, float] | None:
+    """What two vocabularies share on these texts, and what a block takes on this device
+    because they are two; None if they are one."""
+    if pair.other is None:
+        return None
+    shared = pair.other.shared([case.text for case in cases[-_TEXTS:]])
+    brief = min(cases, key=lambda case: len(case.request.text))  # there is room for it
+    text = pair.small.vocabulary.tokenize(brief.text)
+    return shared, pair.other.block_seconds(brief.request, text)
+
+
 def _offer(name: str, known: HubModel | None) -> Offer:
     if known is not None:
         return choosing.offer_of(known)
@@ -260,18 +280,29 @@ def _offer(name: str, known: HubModel | None) -> Offer:
 
 
 def fitting_pairs(described: _Described) -> list[tuple[FoundModel, FoundModel, int]]:
-    """Pairs of one vocabulary, the larger by half at least, with the bytes that they
-    take on one machine; a file that lies at several places counts once."""
+    """Pairs, the larger by half at least, with the bytes that they take on one machine;
+    of two vocabularies, if there is no small model with the tokens of the large one. A
+    file that lies at several places counts once."""
     files: dict[Path, tuple[FoundModel, ModelDescription]] = {}
     for one, about in described:
         files.setdefault(about.path.resolve(), (one, about))
     ordered = sorted(files.values(), key=lambda pair: pair[1].file_bytes)
+    fitting = [
+        (first, second)
+        for at, first in enumerate(ordered)
+        for second in ordered[at + 1 :]
+        if second[1].file_bytes >= _MUCH_LARGER * first[1].file_bytes
+    ]
+    same = [
+        (first, second)
+        for first, second in fitting
+        if first[1].vocabulary_id == second[1].vocabulary_id
+    ]
+    paired = [large for _, large in same]
+    alone = [(small, large) for small, large in fitting if large not in paired]
     return [
         (small, large, describing.pair_memory(of_small, of_large))
-        for at, (small, of_small) in enumerate(ordered)
-        for large, of_large in ordered[at + 1 :]
-        if of_small.vocabulary_id == of_large.vocabulary_id
-        and of_large.file_bytes >= _MUCH_LARGER * of_small.file_bytes
+        for (small, of_small), (large, of_large) in (*same, *alone)
     ]
 
 
@@ -287,7 +318,7 @@ def echo_local(
         rows.append([*named, gigabytes(about.file_bytes), reads, template])
     _echo_table(rows)
     memory = describing.machine_memory()
-    rows = [["small and large of one vocabulary", "memory", ""]]
+    rows = [["small and large", "memory", ""]]
     for small, large, needed in pairs:
         name = f"{small.name}  {large.name}"
         rows.append([name, gigabytes(needed), memory.fit(needed) or ""])
@@ -343,14 +374,22 @@ def echo_recommendation() -> None:
 
 
 def echo_check(
-    described: _Pair, found: PairCheck, threshold: float, whose: str
+    described: _Pair,
+    found: PairCheck,
+    threshold: float,
+    whose: str,
+    both: tuple[Shared, float] | None = None,
 ) -> None:
-    """Show what a check found; raises ContextFullError if it measured no text."""
-    small, _ = described
+    """Show what a check found, and what two vocabularies share and cost; raises
+    ContextFullError if it measured no text."""
+    small, large = described
     needed, memory = describing.pair_memory(*described), describing.machine_memory()
     size, number = small.vocabulary_size, small.vocabulary_id[:8]
     plain = "none in the small one: a plain one is used"
-    click.echo(f"vocabulary  one, of {size:,} tokens ({number})")
+    if both is None:
+        click.echo(f"vocabulary  one, of {size:,} tokens ({number})")
+    else:
+        _echo_shared(both[0], size, large.vocabulary_size)
     click.echo(f"template    {'yes' if small.has_template else plain}")
     click.echo(f"memory      {gigabytes(needed)}, {memory.fit(needed) or 'not known'}")
     rows = [["speed", "prompt, tokens/s", "one by one, tokens/s", "block of 9, ms"]]
@@ -360,6 +399,9 @@ def echo_check(
         rows.append([about.name, f"{speed.prompt:.0f}", f"{speed.step:.1f}", block])
     click.echo()
     _echo_table(rows)
+    if both is not None:
+        base = f"the base's {1000 * found.specialist.block:.0f} ms"
+        click.echo(f"bytes take {1000 * both[1]:.0f} ms a block here, beside {base}")
     click.echo()
     worth = found.worth
     if worth is None:
@@ -378,6 +420,20 @@ def echo_check(
     click.echo(f"your texts  {history} times as likely to the small one that read them")
     click.echo(f"together    {steering} times as likely as to the large one alone")
     note("how likely each token is of what was really written: above 1 is a gain")
+
+
+def _echo_shared(shared: Shared, small: int, large: int) -> None:
+    """Show what two vocabularies of these sizes have in common."""
+    of_small, of_large = (shared.strings / one for one in (shared.small, shared.large))
+    click.echo(f"vocabulary  two, of {small:,} and {large:,} tokens: texts go as bytes")
+    click.echo(
+        f"shared      {shared.strings:,} strings, {of_small:.0%} of the small list and "
+        f"{of_large:.0%} of the large one"
+    )
+    click.echo(
+        f"in texts    {shared.used:.1%} of the small one's tokens are in the large "
+        f"list, and {shared.ends:.1%} end where one of its tokens ends"
+    )
 
 
 def _interval(estimate: Any, shown: Callable[[float], float], shape: str) -> str:

@@ -49,12 +49,18 @@ _OURS = (
     ("adapters", "personal adapters"),
     ("models", "models that were pulled"),
     ("engine-*.json*", "what was measured of this machine"),
+    ("token-lists", "tokens of large models with a vocabulary of their own"),
     ("cloud*", "the server's settings, token and certificate"),
     ("people*", "the server's people and devices"),
     ("*.part*", "files that were not finished"),
 )
 """Names in the state folder, as patterns, and what they are."""
-_NOT_SECRET = ("models", "engine-*.json*")  # deleted, but not overwritten
+_OVER_BYTES = "texts go as bytes, and the base runs on this device"
+_NOT_SECRET = (
+    "models",
+    "engine-*.json*",
+    "token-lists",
+)  # deleted, but not overwritten
 
 
 @click.command("doctor", cls=Command)
@@ -115,7 +121,6 @@ def _models(settings: Settings) -> str:
     from models.chat import describe_template
     from models.files import cards
     from models.local.finding import check_pulled
-    from models.running.interface import check_one_vocabulary
     from models.running.loading import load_model
 
     chosen = service_config(settings)
@@ -127,13 +132,13 @@ def _models(settings: Settings) -> str:
     specialist = load_model(chosen.specialist, chosen.engine)
     generalist = load_model(chosen.generalist, chosen.engine)
     with closing(specialist), closing(generalist):
-        check_one_vocabulary(specialist, generalist)
-        return (
-            f"{specialist.name} and {generalist.name}, "
-            f"vocabulary {specialist.vocabulary_id[:8]} of "
-            f"{specialist.vocabulary_size}; chat template: "
-            + describe_template(specialist.chat_template)
-        )
+        words = f"vocabulary {specialist.vocabulary_id[:8]}"
+        words += f" of {specialist.vocabulary_size}"
+        if specialist.vocabulary_id != generalist.vocabulary_id:
+            words += f" and {generalist.vocabulary_size}: {_OVER_BYTES}"
+        template = describe_template(specialist.chat_template)
+        named = f"{specialist.name} and {generalist.name}"
+        return f"{named}, {words}; chat template: {template}"
 
 
 def _threads(settings: Settings) -> str:
@@ -162,9 +167,11 @@ def _server(settings: Settings) -> str:
     from decoding_core.messages import VERSION
     from decoding_core.wire_json import which_to_update
     from edge_app.transport import check_token_goes_safely
-    from edge_app.transport.client import Connection
+    from edge_app.transport.client import Connection, check_speaks_bytes
+    from models.local.describing import describe
 
-    chosen = service_config(settings).settings
+    config = service_config(settings)
+    chosen, specialist = config.settings, config.specialist
     if not chosen.server:
         return "none set; one is started on this machine when needed"
     check_token_goes_safely(chosen.server, chosen.token, in_clear=chosen.token_in_clear)
@@ -179,7 +186,12 @@ def _server(settings: Settings) -> str:
     theirs = models.get("version")
     if type(theirs) is int and theirs != VERSION:
         raise DecodingError(f"{which_to_update(VERSION, theirs)} ({chosen.server})")
-    return f"{chosen.server} answers"
+    large = models["generalist"]
+    vocabulary = large.get("vocabulary_id") if isinstance(large, dict) else None
+    if vocabulary == describe(specialist).vocabulary_id:
+        return f"{chosen.server} answers"
+    check_speaks_bytes(chosen.server, models)
+    return f"{chosen.server} answers, with another vocabulary: {_OVER_BYTES}"
 
 
 @click.command("completion", cls=Command)

@@ -253,6 +253,7 @@ def _write_request(
         background=piped,
         reply_to=chosen["reply_to"],
         settings=replace(defaults.method, **given),
+        names_base=chosen["base"] is not None,
         max_tokens=chosen["max_tokens"],
         use_history=not chosen["no_history"],
         personalisation=chosen["personalisation"] or defaults.personalisation,

@@ -134,9 +134,9 @@ def resolved(small: str, large: str) -> tuple[Path, Path]:
 def check_usable(
     paths: tuple[Path, Path], progress: finding.Progress
 ) -> tuple[ModelDescription, ModelDescription]:
-    """The facts about a pair. Raises VocabularyMismatchError, and InvalidSettingsError
-    if it does not fit this machine, or ModelError for changed or missing files."""
-    small, large = describing.describe_pair(*paths)
+    """The facts about a pair. Raises InvalidSettingsError if it does not fit this
+    machine, or ModelError for changed or missing files."""
+    small, large = map(describing.describe, paths)
     needed, memory = describing.pair_memory(small, large), describing.machine_memory()
     if small.file_bytes >= large.file_bytes:
         raise InvalidSettingsError(f"{paths[1].name} is not the larger of both")
@@ -153,15 +153,19 @@ def check_usable(
 def measured(pair: KnownPair, progress: finding.Progress, stop: threading.Event) -> str:
     """What a check of a pair finds, in words; raises as `check_usable` does."""
     paths = resolved(pair.specialist, pair.generalist)
-    small, _ = check_usable(paths, progress)
+    small, large = check_usable(paths, progress)
     from edge_app.evaluation.pair import Pair  # loads llama.cpp
 
     with closing(Pair(*paths, read_settings().engine_settings(), stop)) as both:
         fast, slow = both.speeds()
+    tokens = f"with one vocabulary of {small.vocabulary_size:,} tokens"
+    if small.vocabulary_id != large.vocabulary_id:
+        sizes = f"{small.vocabulary_size:,} and {large.vocabulary_size:,}"
+        tokens = f"over bytes, with vocabularies of {sizes} tokens"
     return (
-        f"they fit together, with one vocabulary of {small.vocabulary_size:,} tokens; "
-        f"here the small one writes {fast.step:.0f} tokens a second, and the large one "
-        f"checks a block in {1000 * slow.block:.0f} ms"
+        f"they fit together, {tokens}; here the small one writes {fast.step:.0f} "
+        f"tokens a second, and the large one checks a block in {1000 * slow.block:.0f} "
+        "ms"
     )
 
 
@@ -180,5 +184,6 @@ def use_pair(
         return written, ""
     return written, (
         f"settings.toml names the server {server}, which has a generalist of its "
-        f"own; {paths[0].name} must be the base that it runs"
+        f"own; if that has the tokens of {paths[0].name}, this must be the base that "
+        "it runs"
     )

@@ -14,11 +14,12 @@ from pathlib import Path
 
 import numpy as np
 
-from decoding_core.errors import EngineError
+from decoding_core.errors import EngineError, VocabularyMismatchError
 from decoding_core.methods.steering import clipped_share, log_steered
 from decoding_core.protocols import Engine
 from decoding_core.sampling import Floats, log_softmax
 from edge_app.evaluation.cases import Case
+from edge_app.evaluation.other_tokens import BLOCK, OtherTokens, spread
 from edge_app.retrieval import personalisation
 from edge_app.retrieval.context import (
     LONGEST_CONTEXT,
@@ -31,8 +32,8 @@ from edge_app.retrieval.context import (
 )
 from edge_app.service.profiles import Profiler, summariser
 from models.chat import render
-from models.prompts import Message
-from models.running.interface import Model, SlotEngine, check_one_vocabulary
+from models.prompts import Message, Request
+from models.running.interface import Model, SlotEngine
 from models.running.loading import load_model
 from models.running.machine import fit_threads
 from models.running.settings import EngineSettings, PersonalAdapter
@@ -90,6 +91,32 @@ class Readers:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class ReadersOfTwo(Readers):
+    """Engines of two vocabularies, all read in the specialist's tokens."""
+
+    other: OtherTokens
+    request: Request
+    beginning: tuple[int, ...]  # of the text, at the ends of both prompts
+
+    def logits(
+        self, token_ids: Sequence[int], rows: int
+    ) -> Iterator[tuple[Floats, Floats, Floats]]:
+        """As above; the generalist's are log-probabilities."""
+        large = self.other.rows(self.request, self.beginning, token_ids)
+        for specialist, base in zip(
+            _rows(self.specialist, self.private_ids, token_ids, rows),
+            _rows(self.base, self.public_ids, token_ids, rows),
+            strict=True,
+        ):
+            known = log_softmax(base.astype(np.float64))
+            yield (
+                specialist,
+                np.stack([spread(next(large), row) for row in known]),
+                base,
+            )
+
+
 def read(
     readers: Readers,
     token_ids: Sequence[int],
@@ -139,7 +166,6 @@ def _rows(
         yield engine.evaluate(chunk, len(chunk))
 
 
-BLOCK = 8  # tokens of a usual block; the server reads them with the one before
 _PROMPT = 128
 _STEPS = 24
 _SECONDS = 3.0  # after so long a slow model takes no further step
@@ -218,7 +244,7 @@ class Measured:
 
 
 class Pair:
-    """Specialist, base and generalist over one vocabulary."""
+    """Specialist and base, and a generalist of their vocabulary or of another."""
 
     def __init__(
         self,
@@ -231,17 +257,19 @@ class Pair:
     ) -> None:
         """Load the models; `stop` aborts a reading. The specialist wears the adapter.
 
-        Raises ModelError, and VocabularyMismatchError if they do not fit together.
+        Raises ModelError.
         """
         self._stop = stop or threading.Event()
         with ExitStack() as opened:
             self.small = opened.enter_context(closing(load_model(specialist, settings)))
             large = opened.enter_context(closing(load_model(generalist, settings)))
-            check_one_vocabulary(self.small, large)
             # Two contexts, not two sequences of one: a text alone in its cache.
             self.specialist = self._sequence(opened, self.small, adapter)
             self.base = self._sequence(opened, self.small)
             self.generalist = self._sequence(opened, large)
+            self.other: OtherTokens | None = None
+            if self.small.vocabulary_id != large.vocabulary_id:
+                self.other = OtherTokens(self.small, large, self.generalist)
             self._opened = opened.pop_all()
         self.end = end_of_turn(self.small)
         write = summariser(self.small, self.specialist.slots, self._stop)
@@ -251,7 +279,8 @@ class Pair:
         """What the text of `case` costs; raises ContextFullError and StoppedError."""
         prompts = self.prompts(case, how)
         ids, size, whole = self.counted(case.text, how.max_tokens)
-        opinions = read(self.readers(prompts), ids, how.strengths, how.thresholds)
+        readers = self.readers(prompts, case)
+        opinions = read(readers, ids, how.strengths, how.thresholds)
         emitted = opinions.emitted(how.thresholds).sum(axis=-1)
         return Measured(
             case,
@@ -308,10 +337,19 @@ class Pair:
         ending = [self.end] if whole and self.end is not None else []
         return ids + ending, size, whole
 
-    def readers(self, prompts: Prompts) -> Readers:
-        """The three models, to read a true text after its prompts."""
+    def readers(self, prompts: Prompts, case: Case | None = None) -> Readers:
+        """The three models, to read the text of `case` after its prompts. Raises
+        VocabularyMismatchError for two vocabularies without a case."""
         ids = prompts.public_ids, prompts.private_ids
-        return Readers(self.base, self.specialist, self.generalist, *ids)
+        engines = self.base, self.specialist, self.generalist
+        if self.other is None:
+            return Readers(*engines, *ids)
+        if case is None:
+            raise VocabularyMismatchError(
+                "this needs two models of one vocabulary, and these have two"
+            )
+        beginning = tuple(self.small.vocabulary.tokenize(case.beginning))
+        return ReadersOfTwo(*engines, *ids, self.other, case.request, beginning)
 
     def speeds(self) -> tuple[Speed, Speed]:
         """The speeds of the small and the large model here; raises StoppedError."""

@@ -26,6 +26,7 @@ class WriteRequest:
     brief: Request
     background: str = ""  # private notes, which never leave the device
     settings: MethodSettings = field(default_factory=MethodSettings)
+    names_base: bool = False  # whether the person said now where the base runs
     max_tokens: int = 400
     reserved: int | None = None
     """How many tokens the prompt leaves for the text if it can; the text then ends

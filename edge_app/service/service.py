@@ -16,8 +16,8 @@ from decoding_core.errors import (
     CloudUnreachableError,
     DecodingError,
     InvalidSettingsError,
+    MessageError,
     StoppedError,
-    VocabularyRefusedError,
 )
 from decoding_core.methods import build
 from decoding_core.protocols import Engine, Verifier
@@ -57,6 +57,7 @@ from edge_app.service.text_job import TextJob, never_drawn
 from edge_app.transport import check_token_goes_safely, is_this_machine
 from edge_app.transport.child_server import ChildServer
 from edge_app.transport.client import CloudVerifier
+from edge_app.transport.token_lists import TokenLists
 from models.prompts import public_messages
 from models.running.interface import Model, TextSlots, bytes_of
 from models.running.loading import load_model, load_reranker
@@ -70,6 +71,10 @@ if TYPE_CHECKING:
 
 LEARNT = 1000  # newest texts that an adapter may know by heart
 _MOMENT = 0.1  # seconds
+_BASE_HERE = (
+    "the server's large model has other tokens than this device's model, so the base "
+    "runs on this device"
+)
 
 
 def _source(passage: Passage) -> Source:
@@ -246,7 +251,7 @@ class WritingService:
             said = [(one.role, one.content) for one in public_messages(request.brief)]
             own = partial(self._words, model)
             on_server = role.uses_base  # unless the server has other tokens
-            others = account_base if on_server else None
+            others = base_after_all if on_server else None
             verifier = AnyVocabulary(client, own, said, others)
             if account is None:
                 client.attach(heard, stop)
@@ -254,6 +259,12 @@ class WritingService:
             counting = CountingVerifier(verifier, account)
             client.attach(emit_to(counting.hear, heard), stop)
             return counting
+
+        def base_after_all() -> Engine:
+            if request.names_base and _BASE_HERE not in self._shown_once:
+                self._shown_once.add(_BASE_HERE)
+                emit(Notice(_BASE_HERE))
+            return account_base()
 
         def base() -> Engine:
             slots = self._base_slots()
@@ -301,13 +312,10 @@ class WritingService:
         )
         try:
             return job.run(verifier, retrieved.passages)
-        except VocabularyRefusedError as error:
-            assert self._verifier is not None
-            where = ""
-            with suppress(DecodingError):  # a server may refuse without a list
-                names = model.vocabulary.names()
-                where = f": {self._verifier.first_difference(names)}"
-            raise VocabularyRefusedError(f"{error}{where}") from error
+        except MessageError:
+            if self._verifier is not None:  # it may have said other tokens than it has
+                self._verifier.forget_vocabulary()
+            raise
 
     def _words(self, model: Model) -> ByteVocabulary:
         """The specialist's tokens by their bytes, listed once."""
@@ -551,6 +559,7 @@ class WritingService:
                 *(url, token, lambda _: None),
                 certificate=certificate,
                 cadence=self._settings.cadence,
+                token_lists=TokenLists(self._config.ledger.parent / "token-lists"),
             )
             self._verifier_of = url, token
         return self._verifier

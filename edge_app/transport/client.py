@@ -22,8 +22,8 @@ import re
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
@@ -55,7 +55,7 @@ from decoding_core.errors import (
     MessageError,
     SessionLostError,
     StoppedError,
-    VocabularyRefusedError,
+    VocabularyMismatchError,
 )
 from decoding_core.foreign_text import one_line
 from decoding_core.messages import (
@@ -73,7 +73,7 @@ from decoding_core.messages import (
 from decoding_core.verifier import BlocksOut, VerifierRole, bytes_role, role_of
 from edge_app.decoding.events import Emit, Notice, Received, Sent
 from edge_app.transport import Cadence, padded
-from models.running.interface import shown_token, token_list_id
+from edge_app.transport.token_lists import TokenLists
 
 _CONNECT_SECONDS = 3.0
 _REQUEST_SECONDS = 15.0
@@ -544,7 +544,7 @@ def error_of(
         case 404, "session-lost":
             return SessionLostError(detail)
         case 409, "vocabulary-mismatch":
-            return VocabularyRefusedError(f"the server at {url} refused: {detail}")
+            return VocabularyMismatchError(f"the server at {url} refused: {detail}")
         case 400, "protocol-version":
             if number := re.fullmatch("[0-9]{1,3}", version or ""):
                 update = wire_json.which_to_update(VERSIONS[-1], int(number[0]))
@@ -566,6 +566,17 @@ def error_of(
     if status >= 500 or status == 408:
         return CloudUnreachableError(f"the server at {url} failed: {detail}")
     return CloudRefusedError(f"the server at {url} refused: {detail}")
+
+
+def check_speaks_bytes(url: str, models: Mapping[str, Any]) -> None:
+    """Raise CloudRefusedError if the server that describes its models so is too old for
+    a device of another vocabulary."""
+    told = models.get("versions")
+    if not (isinstance(told, list) and BYTES_VERSION in told):
+        raise CloudRefusedError(
+            f"the server at {url} runs a large model of another vocabulary and is too "
+            "old for texts in bytes: update SpecSteer there"
+        )
 
 
 def error_of_signal(signal: Signal) -> DecodingError:
@@ -600,6 +611,7 @@ _DOUBTED = 16  # verdicts after which a stream that was too slow is forgotten
 _AGAIN_SECONDS = 10.0  # the same for a server that was too slow for the last block
 _CLOSE_SECONDS = 1.0
 _SESSIONS = "/v1/sessions"
+_MOST_PIECES = 32 << 20  # bytes of all tokens of a vocabulary
 
 
 class CloudVerifier:
@@ -615,8 +627,10 @@ class CloudVerifier:
         stop: threading.Event | None = None,
         certificate: str = "",
         cadence: float = 0.0,
+        token_lists: TokenLists | None = None,
     ) -> None:
-        """Prepare a session; `cadence` is in milliseconds."""
+        """Prepare a session; `cadence` is in milliseconds, and tokens of the server
+        that are not the device's are kept in `token_lists`."""
         self._connection = Connection(url, token, emit, stop, certificate)
         self._cadence = Cadence(cadence)
         self._stop = stop or threading.Event()
@@ -629,6 +643,8 @@ class CloudVerifier:
         self._tries = 0
         self._seconds = _BLOCK_SECONDS
         self._doubted = 0  # verdicts during which no second stream may be too slow
+        self._token_lists = token_lists
+        self._tokens_id = ""
         self._vocabulary: ByteVocabulary | None = None
 
     @property
@@ -688,45 +704,40 @@ class CloudVerifier:
             self._vocabulary = self._fetched()
         return self._vocabulary
 
+    def forget_vocabulary(self) -> None:
+        """Ask for the generalist's tokens again when they are needed: they turned out
+        to be others than the server said."""
+        if self._vocabulary is not None and self._token_lists is not None:
+            self._token_lists.drop(self._tokens_id)
+        self._vocabulary = None
+
     def _fetched(self) -> ByteVocabulary:
         until = time.monotonic() + _BLOCK_SECONDS
-        pieces = list[bytes]()
-        while True:
+        check_speaks_bytes(
+            self.url, self._connection.request("models", "GET", "/v1/models")
+        )
+        pieces, size, end_ids, total = list[bytes](), 1, list[int](), 0
+        while len(pieces) < size:
             if time.monotonic() > until:
                 raise CloudSlowError("the server takes too long to tell its tokens")
             path = f"/v1/vocabulary/pieces/{len(pieces)}"
             answer = self._connection.request("vocabulary", "GET", path)
+            if not pieces:
+                self._tokens_id = str(answer.get("id"))
+                lists = self._token_lists
+                if lists is not None and (kept := lists.find(self._tokens_id)):
+                    return kept
+            before = len(pieces)
             size, end_ids = wire_json.take_pieces(answer, pieces)
-            if len(pieces) == size:
-                return ByteVocabulary(pieces, end_ids)
-
-    def first_difference(self, names: Sequence[bytes]) -> str:
-        """The first token that the server has otherwise than `names`, found by halving.
-        Raises as `open`, and MessageError."""
-        until = time.monotonic() + _BLOCK_SECONDS
-
-        def ask(count: int) -> tuple[int, str, bytes]:
-            path = f"/v1/vocabulary/{count}"
-            if time.monotonic() > until:
-                raise CloudSlowError("the server takes too long to tell its tokens")
-            match self._connection.request("vocabulary", "GET", path):
-                case {"size": int(size), "id": str(name), "last": str(last)}:
-                    with suppress(ValueError):
-                        return size, name, bytes.fromhex(last)
-            raise MessageError("the server does not list its tokens")
-
-        size, _, _ = ask(1)
-        same, other = 0, max(0, min(size, len(names))) + 1
-        while other - same > 1:
-            count = (same + other) // 2
-            if ask(count)[1] == token_list_id(names[:count]):
-                same = count
-            else:
-                other = count
-        here = names[same : same + 1]
-        there = [ask(same + 1)[2]] if same < size else []
-        mine, theirs = (shown_token(*some) for some in (here, there))
-        return f"token {same} is {mine} here and {theirs} there"
+            total += sum(map(len, pieces[before:]))
+            if total > _MOST_PIECES:
+                raise MessageError("the server's tokens are longer than any model's")
+        data = wire_json.tokens_to_bytes(pieces, end_ids)
+        if wire_json.tokens_id(data) != self._tokens_id:
+            raise MessageError("the server's tokens are others than it says")
+        if self._token_lists is not None:
+            self._token_lists.keep(data)
+        return ByteVocabulary(pieces, end_ids)
 
     def submit(self, block: DraftBlock) -> None:
         """Send a block, over as many sockets as it takes; raises as `collect`, and

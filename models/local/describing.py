@@ -19,11 +19,7 @@ from typing import Any, Literal
 from decoding_core.errors import ModelError, ModelNotFoundError
 from decoding_core.foreign_text import one_line
 from models.gguf_header import read_layout, template_source
-from models.running.interface import (
-    padding_name,
-    token_list_id,
-    vocabulary_mismatch,
-)
+from models.running.interface import padding_name, token_list_id
 
 _QUANTISATIONS = {
     0: "F32", 1: "F16", 2: "Q4_0", 3: "Q4_1", 7: "Q8_0", 8: "Q5_0", 9: "Q5_1",
@@ -96,18 +92,6 @@ def describe(path: Path) -> ModelDescription:
         f"there is no model at {path}; give a name that 'specsteer models list' shows, "
         "or the path of a GGUF file or of a folder with config.json"
     )
-
-
-def describe_pair(
-    first: Path, second: Path
-) -> tuple[ModelDescription, ModelDescription]:
-    """The facts about two models; raises as `describe` does, and
-    VocabularyMismatchError if their tokens differ."""
-    pair = describe(first), describe(second)
-    if pair[0].vocabulary_id != pair[1].vocabulary_id:
-        names = token_names(first), token_names(second)
-        raise vocabulary_mismatch(first, second, *names)
-    return pair
 
 
 def token_names(path: Path) -> tuple[bytes, ...]:

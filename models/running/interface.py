@@ -21,7 +21,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from decoding_core.byte_space import ByteVocabulary
-from decoding_core.errors import ContextFullError, EngineError, VocabularyMismatchError
+from decoding_core.errors import ContextFullError, EngineError
 from decoding_core.foreign_text import escaped, one_line
 from decoding_core.protocols import Reading
 from decoding_core.sampling import Floats
@@ -361,24 +361,3 @@ def bytes_of(model: Model) -> ByteVocabulary:
 
     ends = sorted(vocabulary.end_ids, key=unlikely)
     return ByteVocabulary(pieces, ends, vocabulary.tokenize)
-
-
-def check_one_vocabulary(first: Model, second: Model) -> None:
-    """Raise VocabularyMismatchError, with the first token that differs, if two models
-    do not share a vocabulary."""
-    if first.vocabulary_id != second.vocabulary_id:
-        names = first.vocabulary.names(), second.vocabulary.names()
-        raise vocabulary_mismatch(first.path, second.path, *names)
-
-
-def vocabulary_mismatch(
-    first: Path, second: Path, names: Sequence[bytes], others: Sequence[bytes]
-) -> VocabularyMismatchError:
-    """The error for two models whose token lists differ, with the first such token."""
-    both = min(len(names), len(others))
-    at = next((i for i in range(both) if names[i] != others[i]), both)
-    one, other = (shown_token(*tokens[at : at + 1]) for tokens in (names, others))
-    return VocabularyMismatchError(
-        f"{first} and {second} have different vocabularies: token {at} is {one} in the "
-        f"first and {other} in the second; choose two models of one family"
-    )

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import signal
 from contextlib import closing
 
@@ -101,14 +100,21 @@ def test_a_text_with_its_numbers_and_sources(write):
     assert f"redrawn {counts['recovered']}" in result.stderr
 
 
-def test_a_specialist_of_another_vocabulary_at_a_server(write, other_vocabulary):
-    """The sentence names the models, what to do, and the first token that differs."""
-    said = sentence(write("x", "--specialist", other_vocabulary))
-    assert "another vocabulary" in said
-    token, ours, theirs = re.search(
-        r"token (\d+) is '(\w+)' here and '(\w+)' there", said
-    ).groups()
-    assert (int(token) > 0, ours[::-1]) == (True, theirs)
+def test_a_specialist_of_another_vocabulary_at_a_server(write, home, other_vocabulary):
+    """Nothing needs to be set up: it writes over bytes, the tokens of the server are
+    kept, and where the base runs is said to whoever named another place. A method that
+    cannot do it says so."""
+    strange = ("x", "--sample", "--max-tokens", "8", "--specialist", other_vocabulary)
+    result = write(*strange, "--base", "cloud")
+    assert (result.exit_code, bool(result.stdout.strip())) == (0, True), result.stderr
+    assert "so the base runs on this device" in result.stderr
+    assert len(list((home / "token-lists").iterdir())) == 1
+    asked = [entry.what for entry in read_ledger(ledger_path())].count("vocabulary")
+    assert write(*strange).exit_code == 0
+    more = [entry.what for entry in read_ledger(ledger_path())].count("vocabulary")
+    assert (asked > 1, more - asked) == (True, 1)
+    done = write(*strange, "--method", "generalist_with_history")
+    assert "needs a specialist with the generalist's vocabulary" in done.stderr
 
 
 def test_no_server_writes_on_alone_or_fails(home):
@@ -160,12 +166,15 @@ def test_doctor_finds_all_well_and_says_what_is_not(home, server, other_vocabula
     well = specsteer("doctor")
     assert well.exit_code == 0, well.stdout
     assert f"{server.url} answers" in well.stdout
-    settings.write_text(
-        f"server = 'http://127.0.0.1:9'\nspecialist = '{other_vocabulary}'\n"
-    )
+    with settings.open("a") as file:
+        file.write(f"specialist = '{other_vocabulary}'\n")
+    strange = specsteer("doctor")
+    assert strange.stdout.count("texts go as bytes") == 2
+    assert strange.exit_code == 0
+    settings.write_text(f"server = 'http://127.0.0.1:9'\nspecialist = '{home}/none'\n")
     ill = specsteer("doctor")
     bad = [line for line in ill.stdout.splitlines() if line.startswith("BAD")]
-    assert [line.split()[1] for line in bad] == ["models", "server"]
+    assert [line.split()[1] for line in bad] == ["models", "threads", "server"]
     assert ill.exit_code == 1
     settings.write_text("threads = 'x'")
     broken = specsteer("doctor")

@@ -10,7 +10,6 @@ from cloud_api.settings import UserLimits
 from decoding_core import wire_json
 from decoding_core.errors import EngineError
 from decoding_core.messages import VERSIONS, Kind, Problem, Verdict
-from models.running.interface import token_list_id
 from tests.cloud_api.cloud_fakes import (
     GENERALIST,
     VOCABULARY,
@@ -65,18 +64,6 @@ def test_health_is_told_to_everybody(server):
     assert ask("GET", server.url + "/healthz").json() == {"state": "alive"}
     assert ask("GET", server.url + "/readyz").json() == {"state": "ready"}
     assert "server" not in ask("GET", server.url + "/healthz").headers
-
-
-def test_the_first_tokens_are_told(client):
-    """By their hash and the name of the last, so that a device finds what differs."""
-    names = [b"token %d" % token for token in range(VOCABULARY)]
-    for count, told in ((1, 1), (5, 5), (VOCABULARY, VOCABULARY), (10**6, VOCABULARY)):
-        assert client.get(f"/v1/vocabulary/{count}").json() == {
-            "size": VOCABULARY,
-            "id": token_list_id(names[:told]),
-            "last": names[told - 1].hex(),
-        }
-    assert client.get("/v1/vocabulary/0").status_code == 422
 
 
 MUCH = {"method": "costeer", "costeer_steps": 1000, "costeer_alpha": 90.0}

@@ -6,12 +6,17 @@ from unittest.mock import Mock
 
 import pytest
 
+from edge_app.commands import models
 from edge_app.config.settings import read_settings, settings_path
 from edge_app.evaluation import choosing
+from edge_app.evaluation.figures import Estimate, PairCheck, Worth
+from edge_app.evaluation.other_tokens import Shared
+from edge_app.evaluation.pair import Speed
+from models.engines.llama_cpp import LlamaModel
 from models.files import locate
 from models.local import describing
 from models.local.describing import MachineMemory, describe
-from models.local.finding import folder_of
+from models.local.finding import FoundModel, folder_of
 from tests.models.local.test_finding import header_only
 
 TOKENS = [f"t{at}" for at in range(30)]
@@ -42,17 +47,50 @@ def test_use_writes_the_pair_and_leaves_the_rest_alone(run, files):
     assert read_settings().specialist == ""
 
 
-def test_a_pair_of_two_families_is_refused_unless_told(run, files):
-    small, _, other = files
-    for name in ("use", "check"):
-        done = run("models", name, small, other)
-        assert done.exit_code == 1
-        assert "token 0 is 't0' in the first and 'x' in the second" in done.stderr
+def test_a_pair_of_two_families_is_used(run, files, tmp_path):
+    """And listed where the large one has no small one of its own. One that is not the
+    larger is refused, unless told."""
+    small, large, other = files
+    done = run("models", "use", large, other)
+    assert "not the larger of both; --force writes it" in done.stderr
     assert not settings_path().exists()
-    done = run("models", "use", small, other, "--force")
-    assert done.exit_code == 0
+    done = run("models", "use", large, other, "--force")
     assert "warning: " in done.stderr
+    assert read_settings().specialist == str(large)
+    with other.open("ab") as file:
+        file.write(bytes(4 * other.stat().st_size))
+    done = run("models", "use", small, other)
+    assert done.exit_code == 0, done.output
     assert read_settings().generalist == str(other)
+
+    found = [(FoundModel(one.name, "made", one), describe(one)) for one in files]
+    named = [(a.name, b.name) for a, b, _ in models.fitting_pairs(found)]
+    assert named == [("small.gguf", "other.gguf"), ("large.gguf", "other.gguf")]
+    with large.open("ab") as file:
+        file.write(bytes(2 * large.stat().st_size))
+    more = header_only(tmp_path / "more.gguf", ["x", *TOKENS[1:]], unused=2)
+    found = [
+        (FoundModel(one.name, "made", one), describe(one)) for one in (*files, more)
+    ]
+    named = [(a.name, b.name) for a, b, _ in models.fitting_pairs(found)]
+    assert named == [("small.gguf", "large.gguf"), ("more.gguf", "other.gguf")]
+
+
+def test_what_two_vocabularies_share_is_said(run, files, capsys):
+    worth = Worth(1, 90, *[Estimate(0.5)] * 3)
+    speed = Speed(100.0, 10.0, 0.05)
+    found = PairCheck(speed, speed, worth, 1.0)
+    both = Shared(25, 30, 250, 0.906, 0.9637), 0.0114
+    described = describe(files[0]), describe(files[2])
+    models.echo_check(described, found, 0.5, "the sample letters", both)
+    said = capsys.readouterr().out
+    for words in (
+        "vocabulary  two, of 30 and 30 tokens: texts go as bytes",
+        "25 strings, 83% of the small list and 10% of the large one",
+        "96.4% of the small one's tokens are in the large list, and 90.6% end where",
+        "bytes take 11 ms a block here, beside the base's 50 ms",
+    ):
+        assert words in said
 
 
 def test_the_list_for_programs(run, files):
@@ -105,6 +143,20 @@ def test_a_pair_is_recommended_for_the_machine(run, files, monkeypatch):
             assert f"\n    specsteer models pull {pair}\n" in said
         else:
             assert said.endswith(": the pair that came with SpecSteer")
+
+
+@pytest.mark.slow
+def test_check_measures_two_vocabularies(run, monkeypatch):
+    """The embedded pair, as if it had two."""
+    ids = {locate(role): role for role in ("specialist", "generalist")}
+    of_model = property(lambda model: ids[model.path])
+    monkeypatch.setattr(LlamaModel, "vocabulary_id", of_model)
+    done = run("models", "check", *PAIR, "--sample", "--seconds", "20", "--json")
+    assert done.exit_code == 0, done.output
+    body = json.loads(done.stdout)
+    assert body["vocabularies"]["ends"] == body["vocabularies"]["used"] == 1.0
+    assert 0 < body["vocabularies"]["block_seconds"] < 1
+    assert 0 < body["worth"]["kept"]["value"] < 1
 
 
 @pytest.mark.slow

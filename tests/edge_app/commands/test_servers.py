@@ -2,6 +2,7 @@
 server, or a spiteful one."""
 
 import json
+import re
 import threading
 from contextlib import closing
 from dataclasses import replace
@@ -21,6 +22,7 @@ from edge_app.service.requests import WriteRequest
 from edge_app.service.service import WritingService
 from edge_app.transport.client import CloudVerifier
 from models.files import locate
+from models.local.describing import describe
 from models.prompts import Request
 from tests.fakes import verdict_on
 
@@ -140,6 +142,22 @@ def test_doctor_takes_no_other_answer_for_a_server(other, home):
         other.answer = (status, body)
         with pytest.raises(errors.DecodingError, match=words):
             program._server(settings)
+
+
+def test_doctor_says_how_a_server_of_other_tokens_is_written_with(other, home):
+    settings = Settings(server=other.url, token="t", token_in_clear=True)
+    own = describe(locate("specialist")).vocabulary_id
+    for vocabulary, versions, words in (
+        (own, [], "answers$"),
+        ("other", [3, 4], "answers, with another vocabulary: texts go as bytes"),
+    ):
+        body = {"generalist": {"vocabulary_id": vocabulary}, "versions": versions}
+        other.answer = (200, json.dumps(body).encode())
+        assert re.search(words, program._server(settings))
+    body["versions"] = [3]
+    other.answer = (200, json.dumps(body).encode())
+    with pytest.raises(errors.CloudRefusedError, match="update SpecSteer there"):
+        program._server(settings)
 
 
 def test_doctor_sends_no_token_in_clear_unasked(other, home):

@@ -12,15 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from decoding_core.errors import EngineError, StoppedError, VocabularyMismatchError
+from decoding_core.errors import EngineError, StoppedError
 from decoding_core.methods.steering import Steering, log_steered
 from decoding_core.sampling import log_softmax
-from edge_app.evaluation.pair import Measuring, Pair, Readers, read
+from edge_app.evaluation.pair import Measuring, Readers, read
 from models.chat import prompt_ids
-from models.engines.llama_cpp import LlamaModel
-from models.files import locate
 from models.prompts import public_messages
-from models.running.settings import EngineSettings
 from tests.exact import emitted_by_server, row_of, steered
 from tests.fakes import HashEngine
 
@@ -75,15 +72,6 @@ def test_a_stop(pair):
     finally:
         pair._stop.clear()
     assert pair.measure(case(), HOW).tokens > 5
-
-
-def test_two_families_do_not_fit(monkeypatch):
-    ids = {locate("specialist"): "one", locate("generalist"): "other"}
-    monkeypatch.setattr(
-        LlamaModel, "vocabulary_id", property(lambda model: ids[model.path])
-    )
-    with pytest.raises(VocabularyMismatchError, match=r"specialist.*generalist"):
-        Pair(*ids, EngineSettings(threads=1, extra_buffers=False))
 
 
 SIZE = 17
