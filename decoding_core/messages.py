@@ -319,6 +319,11 @@ class FrameFormat:
     def _candidate(self) -> np.dtype[np.void]:
         return _COMPARED if self.with_base else _ALONE
 
+    def padding(self, block: DraftBlock) -> int:
+        """Bytes at the end of a block's frame that say nothing."""
+        used = len(block.settled) + len(block.drafted)
+        return self._id.itemsize * (self._drafted + self._settled - used)
+
     def encode_block(self, block: DraftBlock) -> bytes:
         """The frame of a block; raises MessageError when it does not fit."""
         if len(block.drafted) > self._drafted or len(block.settled) > self._settled:

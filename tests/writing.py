@@ -12,6 +12,7 @@ from edge_app.decoding.events import EventEmitter, Notice, Tally, emit_to
 from edge_app.decoding.loop import DecodeLoop
 from edge_app.decoding.on_device import EdgeBaseVerifier
 from edge_app.decoding.session import Patience, VerifierSession
+from edge_app.decoding.two_vocabularies import AnyVocabulary
 from edge_app.privacy.budget import CountingVerifier
 from edge_app.transport.client import CloudVerifier
 from tests.edge_app.decoding.losing_server import Hurried, LosingServer
@@ -19,6 +20,8 @@ from tests.fakes import HashEngine
 
 PRIVATE, PUBLIC = (11, 12, 13, 1, 2), (1, 2)
 END = 16
+MESSAGES = (("user", "Write."),)
+"""The public prompt where both sides have their own tokens."""
 
 
 class Writing:
@@ -116,19 +119,32 @@ class Run(Writing):
         patience=Patience(),  # noqa: B008
         timing=0,
         account=None,
+        vocabularies=None,
     ):
-        """`timing` chooses when an answer that is there has come, and for how long is
+        """`vocabularies` are the device's and the server's, if they differ. `timing`
+        chooses when an answer that is there has come, and for how long is
         drafted on until then: no clock decides, so that whatever fails fails again."""
-        self.server = LosingServer(disturbances or {}, seed, server_context, timing)
-        small = HashEngine("small" + seed, context=context)
-        base = HashEngine("base" + seed)
+        own, words = vocabularies or (None, None)
+        parts = disturbances or {}, seed, server_context, timing, words
+        self.server = LosingServer(*parts)
+        size = len(own.pieces) if own else 17
+        small = HashEngine("small" + seed, size, context=context)
+        base = HashEngine("base" + seed, size)
         options = {"patience": patience, "account": account}
+        if own:
+            options |= {"own": own, "piece": own.pieces.__getitem__}
         self.write(settings, small, base, max_tokens, timing=timing, **options)
 
-    def write(self, settings, small, base, max_tokens, *, timing=0, **options):
+    def write(
+        self, settings, small, base, max_tokens, *, timing=0, own=None, **options
+    ):
         self.now = 0.0
         verifier = CloudVerifier("http://x", "", lambda _: None, stop := Hurried())
         verifier._connection = self.server
+        if own is not None:
+            on_edge = settings.base == "edge" and build(settings).needs_base
+            bring = None if on_edge else lambda: base
+            verifier = AnyVocabulary(verifier, lambda: own, MESSAGES, bring)
         if settings.base == "edge" and build(settings).needs_base:
             verifier = EdgeBaseVerifier(verifier, base)
         if account := options.get("account"):

@@ -20,7 +20,14 @@ from edge_app.config.settings import (
     store_path,
 )
 from edge_app.privacy.ledger import read_spent, spent_path
-from edge_app.privacy.reading import Sending, in_words, last_text, plain, sendings
+from edge_app.privacy.reading import (
+    BYTES,
+    Sending,
+    in_words,
+    last_text,
+    plain,
+    sendings,
+)
 from models.command_line import Command, Group
 from models.prompts import Request
 
@@ -90,7 +97,8 @@ def _line(sending: Sending) -> str:
     except (ValueError, OverflowError, OSError):
         when = "at no known time   "  # somebody edited the ledger
     count = len(entry.token_ids)
-    ids = counted(count, "token id") if count else ""
+    kind = "text byte" if sending.vocabulary_id == BYTES else "token id"
+    ids = counted(count, kind) if count else ""
     nats = "" if sending.nats is None else f"  {sending.nats:.2f} nats"
     line = f"{when}  {entry.url}  {entry.what:7}{entry.size:7,} B  {ids}"
     return f"{line}{nats}".rstrip()

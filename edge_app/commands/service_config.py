@@ -120,8 +120,13 @@ def _model(role: str, option: Path | None, setting: str) -> Path:
 @contextmanager
 def detokenizers(wanted: Collection[str]) -> Iterator[dict[str, Detokenize]]:
     """Detokenizers by vocabulary; stderr says if a wanted one has no model here."""
+    # The formats of the wire, which --help does without.
+    from edge_app.privacy.reading import BYTES, of_bytes
+
+    found: dict[str, Detokenize] = {BYTES: of_bytes} if wanted else {}
+    wanted = set(wanted) - {BYTES}
     if not wanted:
-        yield {}
+        yield found
         return
     # llama.cpp takes 0.2 s to load, which --help does without.
     from models.running.loading import load_model
@@ -131,7 +136,7 @@ def detokenizers(wanted: Collection[str]) -> Iterator[dict[str, Detokenize]]:
         model = load_model(config.specialist, config.engine)
     except DecodingError as error:
         note(f"{error}; so messages are read without their words")
-        yield {}
+        yield found
         return
 
     def words_of(token_ids: Sequence[int]) -> str:
@@ -141,9 +146,9 @@ def detokenizers(wanted: Collection[str]) -> Iterator[dict[str, Detokenize]]:
             return f"{len(token_ids)} token ids that no model here has"
 
     with closing(model):
-        if set(wanted) - {model.vocabulary_id}:
+        if wanted - {model.vocabulary_id}:
             note(
                 f"some texts were begun with a model of other words than {model.path} "
                 "has; theirs are not read"
             )
-        yield {model.vocabulary_id: words_of}
+        yield found | {model.vocabulary_id: words_of}

@@ -44,9 +44,6 @@ from decoding_core.verifier import VerifierRole, bytes_role, common_prefix, role
 from edge_app.decoding.on_device import EdgeBaseVerifier
 
 _MOST_SETTLED = SETTLED_LIMIT * TOKEN_BYTES
-_REACH = 8
-"""Tokens before a draft that the first row may stand before: a token of the server is
-hardly ever longer."""
 
 
 class ByteVerifier(Verifier, Protocol):
@@ -63,7 +60,7 @@ class _Out:
     block: DraftBlock
     token_ids: tuple[int, ...]
     begin: int  # how many of them stand before the draft
-    lacking: int  # bytes before the draft that were not sent
+    begun: int  # bytes before it that begin a character, and were sent as drafted
 
 
 class BytesVerifier:
@@ -110,11 +107,16 @@ class BytesVerifier:
         begin = block.position + len(block.settled)
         own = self._wording.own
         before = own.text(self._text[:begin])
+        # A character that the draft only ends is drafted whole: what is settled and
+        # what is drafted can each be read as it left.
+        start = len(whole_characters(before))
         most = self._role.terms.draft_limit * TOKEN_BYTES
-        cut = (before + own.text(block.drafted))[: len(before) + most]
-        whole = whole_characters(cut)
-        known = min(common_prefix(self._held, whole), len(before))
-        settled = whole[known : len(before)]
+        whole = whole_characters((before + own.text(block.drafted))[: start + most])
+        if len(whole) < len(before):
+            whole = before  # for a row within the character, or it would never end
+        known = min(common_prefix(self._held, whole), start)
+        known = len(whole_characters(whole[:known]))
+        settled = whole[known:start]
         if len(settled) > _MOST_SETTLED:
             raise SessionLostError("more was settled than a block carries")
         sent = replace(
@@ -122,7 +124,7 @@ class BytesVerifier:
             position=known,
             digest=digest(list(whole[:known])),
             settled=tuple(settled),
-            drafted=tuple(whole[len(before) :]),
+            drafted=tuple(whole[start:]),
         )
         try:
             self._inner.submit(sent)
@@ -132,8 +134,8 @@ class BytesVerifier:
         if self._out and self._out[-1].block.epoch < block.epoch:
             self._out.clear()
         self._held = whole
-        lacking = max(0, len(before) - len(whole))
-        self._out.append(_Out(block, tuple(self._text), begin, lacking))
+        out = _Out(block, tuple(self._text), begin, len(before) - start)
+        self._out.append(out)
 
     def collect(self) -> Verdict:
         """The verdict with a row before each drafted token that the server's reach, and
@@ -162,13 +164,13 @@ class BytesVerifier:
         self, out: _Out, rows: Sequence[Candidates], role: VerifierRole
     ) -> tuple[Candidates, ...]:
         """Rows over the device's tokens, from those of the server's."""
-        own, first = self._wording.own, max(0, out.begin - _REACH)
-        reach = len(own.text(out.token_ids[first : out.begin])) - out.lacking
+        own, first, reach = self._wording.own, out.begin, -out.begun
+        # A token of the server may be many of the device's: back to where it begins.
+        while first and rows and reach + rows[0].start < 0:
+            first -= 1
+            reach += len(own.pieces[out.token_ids[first]])
         stretch = out.token_ids[first:]
         placed = [replace(row, start=reach + row.start) for row in rows]
-        # What begins before the stretch is more than a token away.
-        while placed and placed[0].start < 0:
-            placed.pop(0)
         borders = borders_of(placed, own.text(stretch), self._wording.other)
         most = None if role.adds_draft else role.terms.candidates
         projected = ProjectedRows(self._wording, borders, stretch, most)
@@ -182,7 +184,7 @@ class BytesVerifier:
             if row is None and found:
                 break  # the rest is judged when it is drafted again
             if row is None:
-                # Within a character that is not whole: nothing is known of its rest.
+                # Within a character that no candidate has: it is nobody's choice.
                 if token is None:
                     raise MessageError("the server's answer lacks the row of a token")
                 row = Candidates(

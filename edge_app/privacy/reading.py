@@ -17,8 +17,13 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from decoding_core.errors import DecodingError
-from decoding_core.messages import SETTLED_LIMIT, DraftBlock, FrameFormat, OpenSession
-from decoding_core.verifier import common_prefix, role_of
+from decoding_core.messages import (
+    BYTES_VERSION,
+    DraftBlock,
+    FrameFormat,
+    OpenSession,
+)
+from decoding_core.verifier import bytes_role, common_prefix, role_of
 from decoding_core.wire_json import open_from_json
 from edge_app.decoding.events import Emit, Event, Quoted, Sent
 from edge_app.privacy.guard.words import words_of
@@ -30,6 +35,13 @@ if TYPE_CHECKING:  # the index loads the store
 
 
 Detokenize = Callable[[Sequence[int]], str]
+BYTES = "UTF-8"
+"""Stands for the vocabulary of a session in bytes: every id is one."""
+
+
+def of_bytes(ids: Sequence[int]) -> str:
+    """The text of bytes; broken characters become U+FFFD, as those of tokens do."""
+    return bytes(ids).decode("utf-8", "replace")
 
 
 @dataclass(slots=True)
@@ -39,7 +51,7 @@ class Sending:
     entry: Entry
     says: OpenSession | DraftBlock | None = None  # None: unreadable
     padding: int = 0  # bytes at the end of the message that say nothing
-    vocabulary_id: str = ""  # of the text that it belongs to
+    vocabulary_id: str = ""  # of the text that it belongs to, or `BYTES`
     drafted: int | None = None  # tokens its verdict was about; None: unknown
     kept: int | None = None  # how many of them stayed
     void: bool = False  # whether it stood behind a refused token, and was not verified
@@ -60,13 +72,14 @@ def decoded(entries: Iterable[Entry]) -> Iterator[Sending]:
             if entry.what == "open":
                 frames = None
                 said = open_from_json(json.loads(payload))
-                frames = role_of(said.terms).frames
-                vocabulary = said.vocabulary_id
+                role, vocabulary = role_of(said.terms), said.vocabulary_id
+                if said.version == BYTES_VERSION:
+                    role, vocabulary = bytes_role(role), BYTES
+                frames = role.frames
                 padding = len(payload) - len(payload.rstrip(b" "))
             elif entry.what == "block" and frames is not None:
                 said = frames.decode_block(payload)
-                used = len(said.settled) + len(said.drafted)
-                padding = 4 * (frames.draft_limit + SETTLED_LIMIT - used)
+                padding = frames.padding(said)
         except (DecodingError, ValueError, KeyError, TypeError, RecursionError):
             said = None
         yield Sending(entry, said, padding, vocabulary)
@@ -127,7 +140,7 @@ def in_words(sending: Sending, detokenize: Detokenize | None) -> dict[str, str]:
         return {}
     match sending.says:
         case OpenSession() as said:
-            found = {"request": detokenize(said.prompt_ids)}
+            found = {"request": request_of(said, detokenize)}
             if said.text_ids:
                 found["text so far"] = detokenize(said.text_ids)
         case DraftBlock() as block:
@@ -147,11 +160,19 @@ def in_words(sending: Sending, detokenize: Detokenize | None) -> dict[str, str]:
     return found
 
 
+def request_of(said: OpenSession, detokenize: Detokenize) -> str:
+    """The public prompt of an opening: in tokens, or message by message."""
+    if said.version == BYTES_VERSION:
+        return "\n\n".join(f"{role}: {text}" for role, text in said.messages)
+    return detokenize(said.prompt_ids)
+
+
 def plain(sending: Sending, detokenize: Detokenize | None) -> dict[str, Any]:
     """A sending as plain values, for JSON."""
     said = in_words(sending, detokenize)
     return {
         "redacted": sending.entry.redacted,
+        "in_bytes": sending.vocabulary_id == BYTES,
         "padding": sending.padding,
         "words": said,
         "drafted": sending.drafted,
@@ -182,6 +203,8 @@ def last_text(found: Sequence[Sending]) -> Iterator[Sending]:
 RUN = 4  # words in a row that make a quotation; fewer are everybody's
 PHRASE_WORDS = 5  # words of the shortest phrase shared with letters
 _CONTEXT = 60  # tokens before a message that are read with it
+_TOKEN_BYTES = 4  # of a usual one
+_BROKEN, _MOST_PARTS = "\N{REPLACEMENT CHARACTER}", 4  # bytes of a character
 _WORD = re.compile(r"\w+")
 _GREETING = re.compile(r"\A\s*[\w'’.-]+(?:[^\S\n]+[\w'’.-]+){0,4}[^\S\n]*[,!:–—…\n]")
 _SIGN_OFF = re.compile(
@@ -197,13 +220,15 @@ class ServerText:
 
     def __init__(self) -> None:
         self.token_ids: list[int] = []
+        self._version = 0  # of the protocol, and so what these are
 
     def read(self, says: OpenSession | DraftBlock) -> int:
         """Take a message in; the place of the first token that is new or another."""
         match says:
             case OpenSession():
-                same = common_prefix(self.token_ids, says.text_ids)
-                self.token_ids = list(says.text_ids)
+                alike = says.version == self._version
+                same = common_prefix(self.token_ids, says.text_ids) if alike else 0
+                self.token_ids, self._version = list(says.text_ids), says.version
                 return same
             case DraftBlock():
                 start = min(says.position, len(self.token_ids))
@@ -310,13 +335,16 @@ class QuoteReader:
         """What a message says, with the words before it."""
         head = (sent.time, sent.url, sent.what, sent.size, sent.token_ids)
         self._queue.put(Entry(*head, sent.payload))
-        says = next(self._messages).says
+        sending = next(self._messages)
+        says, context = sending.says, _CONTEXT
         if says is None:
             yield detokenize(sent.token_ids)
             return
+        if sending.vocabulary_id == BYTES:
+            detokenize, context = of_bytes, _CONTEXT * _TOKEN_BYTES
         if isinstance(says, OpenSession):
-            yield detokenize(says.prompt_ids)
-        first = max(0, self._text.read(says) - _CONTEXT)
+            yield request_of(says, detokenize)
+        first = max(0, self._text.read(says) - context)
         text = detokenize(self._text.token_ids[first:])
         yield text.partition(" ")[2] if first else text  # from a whole word on
 
@@ -388,7 +416,7 @@ def quoting(
         request = messages[0].says
         known: set[Run] = set()
         if isinstance(request, OpenSession):
-            known = runs_of([detokenize(request.prompt_ids)])
+            known = runs_of([request_of(request, detokenize)])
         text = ServerText()
         brought: list[set[int]] = []  # the lines that each token of the text came with
         for message in messages:
@@ -408,15 +436,19 @@ def _quoted_places(
     text: Sequence[int], runs: set[Run], detokenize: Detokenize
 ) -> Iterator[tuple[int, int]]:
     """Begin and end of the tokens of each run that a text holds."""
-    ends, joined = [], ""
+    spans, joined = list[tuple[int, int]](), ""
+    part: list[int] = []  # a character may take several tokens, and always some bytes
     for token in text:
-        joined += detokenize([token])
-        ends.append(len(joined))
+        part.append(token)
+        shown = detokenize(part)
+        if _BROKEN not in shown or len(part) == _MOST_PARTS:
+            spans += [(len(joined), len(joined) + len(shown))] * len(part)
+            joined, part = joined + shown, []
+    spans += [(len(joined), len(joined))] * len(part)
     words = [(m.group().casefold(), m.start(), m.end()) for m in _WORD.finditer(joined)]
     for size in {len(run) for run in runs}:
         for at in range(len(words) - size + 1):
             some = words[at : at + size]
             if tuple(word for word, _, _ in some) in runs:
-                begin = sum(end <= some[0][1] for end in ends)
-                last = sum(end < some[-1][2] for end in ends)
-                yield begin, last + 1
+                begin = sum(end <= some[0][1] for _, end in spans)
+                yield begin, sum(start < some[-1][2] for start, _ in spans)

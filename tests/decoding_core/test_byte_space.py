@@ -1,6 +1,7 @@
 """Two vocabularies by enumeration: toy tokenizers, a table as the generalist."""
 
 import math
+import re
 from dataclasses import replace
 from random import Random
 
@@ -150,3 +151,20 @@ def test_a_reading_begins_a_token_before_the_draft():
     few = reading_of(words, b"ababab", drafted=3, rows=2)
     assert (few.token_ids, few.starts) == ([2], [-3, -1])
     assert reading_of(words, b"", drafted=0, rows=9).starts == [0]
+
+
+def test_blanks_at_the_end_are_cut_as_before_a_word():
+    """As GPT-2 has it, the last blank before a word is a part of it or stands alone."""
+    pieces = [b"\n", b"\n\n", b"a", b"x", b" ", b"  ", b"   ", b" a"]
+
+    def tokenize(text):
+        found = re.findall(r"\s+(?!\S)| \S|\s|\S", text)
+        return [pieces.index(one.encode()) for one in found]
+
+    words = ByteVocabulary(pieces, (), tokenize)
+    assert words.spelled(b"x\n\n") == [3, 1]
+    assert words.going_on(b"x\n\n") == [3, 0, 0]
+    assert words.going_on(b"x   ") == [3, 5, 4]  # a word takes the last blank
+    assert words.going_on(b"xa") == words.spelled(b"xa") == [3, 2]
+    assert words.going_on(b"") == []
+    assert reading_of(words, b"x\n\n", drafted=2, rows=9).starts == [-1, 0, 1, 2]

@@ -15,9 +15,17 @@ from textual.widget import Widget
 from textual.widgets import DataTable, Static
 
 from decoding_core.foreign_text import legible, one_line
-from decoding_core.messages import DraftBlock, OpenSession
+from decoding_core.messages import BYTES_VERSION, DraftBlock, OpenSession
 from edge_app.decoding.events import Sent
-from edge_app.privacy.reading import PHRASE_WORDS
+from edge_app.privacy.ledger import Entry
+from edge_app.privacy.reading import (
+    BYTES,
+    PHRASE_WORDS,
+    Sending,
+    decoded,
+    of_bytes,
+    request_of,
+)
 from edge_app.tui.saving import PathError, export_sent
 from edge_app.tui.screens.cards import held_back, in_common, nothing_sent, what_went
 from edge_app.tui.screens.drawer import Drawer
@@ -105,9 +113,10 @@ class SentDrawer(Drawer):
 
     def _show(self, number: int, *, with_bytes: bool) -> None:
         """Show a message in words, and its bytes where they are wanted."""
-        sent = self.writing.traffic.sent[number]
+        traffic = self.writing.traffic
+        sent = traffic.sent[number]
         text = Text.assemble((f"{in_words(sent)}\n", "bold"))
-        said = said_by(self.writing.traffic, number)
+        said = said_by(traffic, number)
         for name, words in said.items():
             if len(said) > 1:
                 text.append(f"\n{name}:", "dim")
@@ -118,7 +127,7 @@ class SentDrawer(Drawer):
             text.append("\nNothing in it reads as words.\n")
         if with_bytes and sent.payload:
             text.append(f"\nto {one_line(sent.url)}\n")
-            if sent.token_ids:
+            if sent.token_ids and message_of(traffic, number).vocabulary_id != BYTES:
                 text.append(f"token ids {' '.join(map(str, sent.token_ids))}\n")
             text.append(f"{sent.size} bytes with headers; the message itself, ")
             text.append(f"{len(sent.payload)} bytes:\n\n{hex_dump(sent.payload)}")
@@ -168,19 +177,17 @@ def in_words(sent: Sent) -> str:
         case "block" if not sent.token_ids:  # of an earlier sitting
             return "drafted words to check"
         case "block":
-            return f"{counted(len(sent.token_ids), 'piece')} to check"
+            version = sent.payload[:1]  # of the protocol
+            kind = "byte" if version == bytes([BYTES_VERSION]) else "piece"
+            return f"{counted(len(sent.token_ids), kind)} to check"
         case "close":
             return "the text is done"
         case _:
             return "asking the server"
 
 
-def said_by(traffic: Traffic, number: int) -> dict[str, str]:
-    """What a sent message said, part by part."""
-    # The formats of the wire: the first paint does without.
-    from edge_app.privacy.ledger import Entry
-    from edge_app.privacy.reading import decoded
-
+def message_of(traffic: Traffic, number: int) -> Sending:
+    """A sent message as the formats of the wire read it."""
     begun = max(
         (at for at in range(number + 1) if traffic.sent[at].what == "open"), default=0
     )
@@ -189,14 +196,23 @@ def said_by(traffic: Traffic, number: int) -> dict[str, str]:
         for one in (traffic.sent[begun], traffic.sent[number])
     ]
     *_, message = decoded(messages)
+    return message
+
+
+def said_by(traffic: Traffic, number: int) -> dict[str, str]:
+    """What a sent message said, part by part."""
+    message = message_of(traffic, number)
+    words = of_bytes if message.vocabulary_id == BYTES else traffic.words_of
     match message.says:
         case OpenSession() as said:
-            parts = {"your request": said.prompt_ids, "the text so far": said.text_ids}
+            request = request_of(said, words)
+            parts = {"your request": request, "the text so far": words(said.text_ids)}
         case DraftBlock() as block:
-            parts = {"settled before": block.settled, "drafted": block.drafted}
+            parts = {"settled before": words(block.settled)}
+            parts["drafted"] = words(block.drafted)
         case None:
-            parts = {"in words": message.entry.token_ids}
-    return {name: traffic.words_of(ids) for name, ids in parts.items() if ids}
+            parts = {"in words": words(message.entry.token_ids)}
+    return {name: said for name, said in parts.items() if said}
 
 
 def hex_dump(payload: bytes) -> str:

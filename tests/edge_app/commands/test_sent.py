@@ -45,6 +45,7 @@ def test_sent_counts_every_request(run, ledger):
     assert result.stderr == "4 requests, 370 bytes in all\n"
     kept = {"time": 1_700_000_000.5, "url": "http://a:1", "what": "block", "size": 30}
     kept |= {"token_ids": [5, 6], "payload": "0001", "redacted": False, "padding": 0}
+    kept["in_bytes"] = False
     kept |= {"words": {}, "drafted": None, "kept": None, "void": False, "nats": None}
     assert json.loads(run("sent", "--json").stdout.splitlines()[1]) == kept
 
@@ -153,6 +154,29 @@ def test_each_message_stands_with_its_words(run, quoted):
     bodies = [json.loads(line) for line in run("sent", "--json").stdout.splitlines()]
     assert bodies[1]["words"]["drafted"] == "Hullo Ben, the pier photos"
     assert bodies[1]["padding"] > 0
+
+
+def test_messages_in_bytes_need_no_model_for_their_words(run, letters, monkeypatch):
+    """All forms show them, and what quotes a forgotten letter is found in them."""
+    monkeypatch.setattr("models.running.loading.load_model", None)
+    said = "Grüße: Hullo Ana, the pier photos".encode()
+    with closing(Ledger(ledger_path())) as kept:
+        kept.add(messages.opening_in_bytes(TERMS, "Danke Zoë"))
+        kept.add(messages.block_in_bytes(TERMS, 2, said[4:], said[2:4]))
+        kept.add(messages.block_in_bytes(TERMS, 0, b"Nothing"))
+    done = run("sent")
+    assert not done.stderr.partition("3 requests")[0]
+    lines = [line.split(None, 1)[-1] for line in done.stdout.splitlines()]
+    assert '"user: Danke Zoë"' in lines
+    assert {'"ü"', '"ße: Hullo Ana, the pier photos"', '"Nothing"'} <= set(lines)
+    assert "172 B  33 text bytes" in done.stdout
+    body = json.loads(run("sent", "--json").stdout.splitlines()[1])
+    assert body["in_bytes"]
+    assert bytes(body["token_ids"]) == said[2:]
+    assert bytes.fromhex(body["payload"])[: -body["padding"]].endswith(said[2:])
+    done = run("forget", "1", "--yes")
+    assert "what 1 message of the ledger said is taken out" in done.stderr
+    assert [one.redacted for one in read_ledger(ledger_path())] == [False, True, False]
 
 
 def test_forgetting_takes_quotations_out_of_the_ledger(run, letters, imported, quoted):

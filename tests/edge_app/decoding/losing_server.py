@@ -9,12 +9,26 @@ from __future__ import annotations
 import random
 import threading
 from collections import deque
+from dataclasses import replace
 
-from cloud_api.service import Session
+from cloud_api.service import Session, round_of
 from decoding_core import wire_json
-from decoding_core.errors import CloudBusyError, CloudUnreachableError, SessionLostError
-from decoding_core.messages import Kind, Problem, SessionOpened, Signal, Verdict
-from decoding_core.verifier import role_of, verify
+from decoding_core.errors import (
+    CloudBusyError,
+    CloudUnreachableError,
+    SessionLostError,
+    VocabularyMismatchError,
+)
+from decoding_core.messages import (
+    VERSION,
+    VERSIONS,
+    Kind,
+    Problem,
+    SessionOpened,
+    Signal,
+    Verdict,
+)
+from decoding_core.verifier import bytes_role, role_of
 from edge_app.decoding.events import Sent
 from edge_app.transport.client import ConnectionLostError
 from tests.fakes import HashEngine
@@ -33,6 +47,7 @@ DISTURBANCES = (
     "put off the opening",
 )
 LONGEST_BUSY = (1 << 32) - 1
+PROMPT = (1, 2)  # in the tokens of its models, if they have their own
 
 
 class Hurried(threading.Event):
@@ -51,11 +66,13 @@ class LosingServer:
     """Does what `disturbances` say before the frames of these numbers: the count is of
     frames that the device sends, repeated ones too."""
 
-    def __init__(self, disturbances, seed="", context=10_000, timing=0):
-        self.context = context
+    def __init__(self, disturbances, seed="", context=10_000, timing=0, words=None):
+        """`words` are the tokens of its models, if the device's are others."""
+        self.context, self.words, self.prompt = context, words, PROMPT
         self._late = random.Random(timing)
         self.disturbances = {at: deque(kinds) for at, kinds in disturbances.items()}
-        self.models = HashEngine("large" + seed), HashEngine("base" + seed)
+        size = 17 if words is None else len(words.pieces)
+        self.models = HashEngine("large" + seed, size), HashEngine("base" + seed, size)
         self.sessions, self.formats = {}, {}
         self.opened = []  # the text of each opening that was answered
         self._lost = set()  # sessions of which the device was told that they are gone
@@ -78,12 +95,21 @@ class LosingServer:
         if what == "close":
             self.sessions.pop(path.rsplit("/", 1)[1], None)
             return {}
+        if what == "models":
+            return {"versions": list(VERSIONS)}
+        if what == "vocabulary":
+            pieces, ends = self.words.pieces, self.words.end_ids
+            tokens = wire_json.tokens_id(wire_json.tokens_to_bytes(pieces, ends))
+            start = int(path.rsplit("/", 1)[1])
+            return wire_json.pieces_to_json(pieces, ends, tokens, start)
         if self._refusing:
             self._refusing -= 1
             raise CloudUnreachableError("there is no answer")
-        request = wire_json.open_from_json(
-            {key: value for key, value in body.items() if key != "version"}
-        )
+        request = wire_json.open_from_json(body)
+        if self.words is not None:
+            if request.version == VERSION:
+                raise VocabularyMismatchError("another vocabulary")
+            request = replace(request, prompt_ids=self.prompt)
         self._leaves("open", request)
         if self._putting_off:
             self._putting_off -= 1
@@ -97,8 +123,12 @@ class LosingServer:
             name = f"session-{self._made}"
         self.opened.append(request.text_ids)
         role = role_of(request.terms)
+        if self.words is not None:
+            role = bytes_role(role)
         self.formats[name] = role.frames
-        self.sessions[name] = Session(request, role, self.context, 0.0)
+        self.sessions[name] = Session(
+            request, role, self.context, 0.0, words=self.words
+        )
         return wire_json.opened_to_json(SessionOpened(name, "large", "base"))
 
     def send(self, path, frame, token_ids, *, answer_size):
@@ -226,14 +256,13 @@ class LosingServer:
             fault = Signal(Kind.ERROR, block.epoch, block.round, Problem.ENGINE)
             session.finish(block, fault)
             return fault
-        rows = session.role.rows(len(block.drafted))
-        unread = len(block.drafted) + 1 - rows
-        read = decision[: len(decision) - unread]
+        work = round_of("", session, block, decision)
+        read, rows = list(work.token_ids), work.rows
         logits = []
         for model in self.models:
-            model.read = list(read[:-rows])
+            model.read = read[:-rows]
             logits.append(model.evaluate(read[-rows:], rows))
         base = logits[1] if session.role.uses_base else None
-        verdict = verify(block, logits[0], base, session.role)
+        verdict = work.verify(logits[0], base)
         session.finish(block, verdict)
         return verdict

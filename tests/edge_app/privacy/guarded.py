@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from decoding_core.byte_space import ByteVocabulary
 from decoding_core.messages import DraftBlock
 from decoding_core.methods import build
 from edge_app.decoding.events import HeldBack
@@ -12,6 +13,7 @@ from edge_app.privacy.budget import Account, PublicText
 from edge_app.privacy.guard.gate import _TYPED, FIRST_NAMES, LAST_NAMES, GuardGate
 from edge_app.privacy.guard.history import index_of
 from edge_app.privacy.guard.words import words_of
+from edge_app.privacy.reading import of_bytes
 from models.running.interface import Vocabulary
 from tests.edge_app.decoding.losing_server import LosingServer
 from tests.fakes import HashEngine
@@ -116,18 +118,27 @@ class GuardedRun(Run):
         private=(9, 9, 1, 2),
         given=0,  # how many tokens of the draft stand there before it is written
         limits=None,  # of an account; None: none is kept
+        in_bytes=False,  # whether the server's models have other tokens
     ):
         self.secrets, self.private = secrets, private
         self.vocabulary = vocabulary = PieceVocabulary(*history, draft)
         size = vocabulary.size
         script = [*vocabulary.tokenize(draft), size - 1]
         most = len(script) + 10
-        self.server = LosingServer(disturbances or {})
+        self._own = words = None
+        if in_bytes:
+            self._own = ByteVocabulary(
+                [vocabulary.piece(token) for token in range(size)], [size - 1]
+            )
+            letters = "".join([*vocabulary.pieces, *history, draft])
+            words = ByteVocabulary([b"", *sorted({*map(str.encode, letters)})], [0])
+        self.server = LosingServer(disturbances or {}, words=words)
 
-        def model(name):
+        def model(name, size=size):
             return HashEngine(name + seed, size, spread=0.0 if agreeable else 1.0)
 
-        self.server.models = model("large"), model("base")
+        of_server = size if words is None else len(words.pieces)
+        self.server.models = model("large", of_server), model("base", of_server)
         self.gate = self.account = None
         events = []
         if guarded:
@@ -152,6 +163,7 @@ class GuardedRun(Run):
             account=self.account,
             events=events,
             loop={"gate": self.gate, "given_ids": script[:given]},
+            own=self._own,
         )
 
     @property
@@ -169,10 +181,10 @@ class GuardedRun(Run):
 
     def leaked(self):
         """Secrets in anything that was sent, or in what the server holds."""
+        words = self.vocabulary.detokenize if self._own is None else of_bytes
         sessions = [session._text for session in self.server.sessions.values()]
-        sent = map(sent_ids, self.server.left)
-        texts = [*sent, self.loop._text.public, *sessions]
-        wire = [joined(self.vocabulary.detokenize(ids)) for ids in texts]
+        texts = [words(ids) for ids in (*map(sent_ids, self.server.left), *sessions)]
+        wire = [joined(text) for text in (*texts, self.public)]
         return [
             secret
             for secret in self.secrets

@@ -25,8 +25,10 @@ from tests.fakes import HashEngine
 KEEPS_ALL = MethodSettings(method="steering", temperature=0.0, threshold=0.0)
 
 
-def test_the_person_reads_the_words_and_the_server_stand_ins():
-    run = GuardedRun(KEEPS_ALL, agreeable=True)
+@pytest.mark.parametrize("in_bytes", [False, True])
+def test_the_person_reads_the_words_and_the_server_stand_ins(in_bytes):
+    """Also a server that reads bytes, as its models have other tokens."""
+    run = GuardedRun(KEEPS_ALL, agreeable=True, in_bytes=in_bytes)
     assert run.shown == DRAFT
     assert run.public == (
         "Dear Ben, the keys are with Jamie Miller's son. Call +00 000 or go to 1 Main "
@@ -57,7 +59,7 @@ def test_what_is_given_passes_the_gate_as_what_is_written_does(mode, apart):
         assert run.public.split()[:3] == ["Dear", "Ben,", "the"]
 
 
-def leaking(count, seed, set_):
+def leaking(count, seed, set_, **options):
     """Of so many planted secrets, those that came to the socket."""
     secrets = planted(count, seed, set_)
     found = []
@@ -70,6 +72,7 @@ def leaking(count, seed, set_):
             request="Answer Ben about the things he asked for.",
             secrets=(one.secret,),
             agreeable=True,
+            **options,
         )
         assert run.shown == one.draft
         if run.leaked():
@@ -80,6 +83,10 @@ def leaking(count, seed, set_):
 @pytest.mark.parametrize("set_", ["tuned", "held_out"])
 def test_planted_secrets_do_not_leave(set_):
     assert not leaking(20, 1, set_)
+
+
+def test_planted_secrets_do_not_leave_in_bytes():
+    assert not leaking(6, 1, "tuned", in_bytes=True)
 
 
 @pytest.mark.slow
@@ -188,8 +195,8 @@ def test_a_check_that_fails_lets_nothing_leave(step, monkeypatch):
     servers = []
 
     class Kept(guarded.LosingServer):
-        def __init__(self, *options):
-            super().__init__(*options)
+        def __init__(self, *options, **named):
+            super().__init__(*options, **named)
             servers.append(self)
 
     def ask(held):
@@ -236,6 +243,7 @@ def test_names_without_blanks_do_not_leave(history, draft):
             history=(history,),
             secrets=("山本花子", "花子", "חנן"),
             agreeable=True,
+            in_bytes=length == 2,
         )
         assert run.shown == draft
         assert run.held

@@ -10,7 +10,16 @@ import pytest
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import Sent, Verified
 from edge_app.privacy.ledger import Ledger, read_ledger, redact
-from edge_app.privacy.reading import in_words, last_text, quoting, runs_of, sendings
+from edge_app.privacy.reading import (
+    BYTES,
+    in_words,
+    last_text,
+    of_bytes,
+    plain,
+    quoting,
+    runs_of,
+    sendings,
+)
 from tests.edge_app.privacy import messages
 
 TEXT = "<s> please thank Ana her blue boat sank off Port Erin yesterday again"
@@ -80,6 +89,70 @@ def test_all_messages_that_a_quotation_spans_are_found(path):
     assert quoted(path, "blue boat off Port") == {1, 2, 6}
     assert quoted(path, "blue boat yesterday again") == set()
     assert quoted(path, "Please, thank Ana!") == set()  # the request says so itself
+
+
+SAID = "Grüße an Zoë aus Köln – 谢谢 Ana 👩\u200d👩\u200d👧, bis bald".encode()
+
+
+@pytest.fixture
+def path_in_bytes(tmp_path):
+    """A device asks in tokens, then in bytes: three blocks, cut within characters."""
+    found = tmp_path / "ledger.jsonl"
+    terms = MethodSettings(draft_length=4).terms()
+    with closing(Ledger(found)) as ledger:
+        ledger.add(opening("please thank Ana"))
+        ledger.add(messages.opening_in_bytes(terms, "Danke Ana für Käse"))
+        for round_, (start, end) in enumerate([(0, 12), (12, 31), (31, 63)]):
+            said = terms, start, SAID[start + 2 : end], SAID[start : start + 2]
+            ledger.add(messages.block_in_bytes(*said, round_))
+    return found
+
+
+def test_messages_in_bytes_say_their_bytes(path_in_bytes):
+    """The request by its messages; of a character that a frame cuts, what left of it is
+    shown as broken, as it is of tokens."""
+    refused, first, *blocks = sendings(path_in_bytes)
+    assert refused.vocabulary_id == "fake"
+    assert in_words(refused, detokenize)["request"] == " please thank Ana"
+    assert {one.vocabulary_id for one in (first, *blocks)} == {BYTES}
+    assert in_words(first, of_bytes)["request"] == "user: Danke Ana für Käse"
+    for one in blocks:
+        parts = in_words(one, of_bytes)
+        assert parts["settled"] == of_bytes(one.says.settled)
+        assert parts["drafted"] == of_bytes(one.says.drafted)
+        assert plain(one, of_bytes)["in_bytes"]
+        frame, said = one.entry.payload, bytes(one.entry.token_ids)
+        assert frame[: len(frame) - one.padding].endswith(said)
+        assert not frame[len(frame) - one.padding :].strip(b"\0")
+    said = b"".join(bytes(one.entry.token_ids) for one in blocks)
+    assert said == SAID[:63]
+
+
+@pytest.mark.parametrize(
+    ("words", "lines"),
+    [
+        ("Viele Grüße an Zoë aus Köln", {2, 3}),
+        ("aus Köln 谢谢 Ana", {3, 4}),
+        ("Danke Ana für Käse", set()),  # the request says so itself
+        ("Gruße an Zoe aus", set()),
+    ],
+)
+def test_quotations_are_found_in_bytes_over_characters_that_frames_cut(
+    path_in_bytes, words, lines
+):
+    own = [one for one in sendings(path_in_bytes) if one.vocabulary_id == BYTES]
+    assert quoting(own, runs_of([words]), of_bytes) == lines
+
+
+def test_a_character_of_several_tokens_is_quoted_with_all_of_them(tmp_path):
+    """Tokens of a byte each, as a vocabulary with byte fallback has them."""
+    path, terms = tmp_path / "ledger.jsonl", MethodSettings(draft_length=64).terms()
+    with closing(Ledger(path)) as ledger:
+        ledger.add(messages.opening(terms, b"Write."))
+        ledger.add(messages.block(terms, 0, SAID[:4]))
+        ledger.add(messages.block(terms, 4, SAID[4:30]))
+    assert quoting(sendings(path), runs_of(["üße an Zoë aus"]), of_bytes) == set()
+    assert quoting(sendings(path), runs_of(["Grüße an Zoë aus"]), of_bytes) == {1, 2}
 
 
 def test_what_is_taken_out_keeps_its_size(path):

@@ -5,6 +5,7 @@ import pytest
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import Quoted
 from edge_app.privacy.guard.history import index_of
+from edge_app.privacy.guard.words import words_of
 from edge_app.privacy.reading import QuoteReader, Quotes, body_of
 from models.prompts import Request
 from tests.edge_app.privacy import messages
@@ -63,6 +64,20 @@ def test_a_run_over_several_messages_is_one_phrase(size):
     *_, last = quoted(opening(), *blocks(text, size), *again)
 
     assert last == Quoted(("i will be there and it will be for us",), ())
+
+
+@pytest.mark.parametrize("size", [3, 7])
+def test_what_left_in_bytes_is_read_over_characters_that_frames_cut(size):
+    """Behind an opening in tokens that was refused."""
+    letter = "Für Zoë gibt es süßen Käse und für uns Brot. Frag Håkon Ørsted danach."
+    data = b"So " + letter.encode()
+    sent = [
+        messages.block_in_bytes(TERMS, at, data[at : at + size])
+        for at in range(0, len(data), size)
+    ]
+    first = messages.opening_in_bytes(TERMS, "Write an email.")
+    *_, last = quoted(opening("So"), first, *sent, letters=[letter])
+    assert last.facts == (" ".join(word.folded for word in words_of(letter)),)
 
 
 def test_greetings_sign_offs_and_words_of_the_request_are_no_news():

@@ -60,12 +60,13 @@ from edge_app.tui.screens.cards import (
     strip_line,
 )
 from edge_app.tui.screens.page import next_step, starting
-from edge_app.tui.screens.sent import said_by, stand_ins_of
+from edge_app.tui.screens.sent import in_words, said_by, stand_ins_of
 from edge_app.tui.screens.tables import rows
 from edge_app.tui.text import cut, joined
 from edge_app.tui.variant import STRUCK_SECONDS, Traffic, Variant
 from edge_app.tui.writing import Writing
 from models.prompts import Request
+from tests.edge_app.privacy import messages
 from tests.waiting import wait_until
 
 
@@ -448,6 +449,25 @@ def test_each_message_says_its_bytes_in_words():
         {},
         {"in words": " Dear Ana"},
     ]
+
+
+def test_a_message_in_bytes_says_them():
+    """No words that events told of tokens with the same numbers."""
+    traffic, terms = Traffic(), MethodSettings(draft_length=4).terms()
+    for event in (
+        Drafted(ord("Z"), "a token"),
+        messages.opening_in_bytes(terms, "Thank Amélie."),
+        messages.block_in_bytes(terms, 0, "Zoë,".encode(), b""),
+        messages.opening_in_bytes(terms, "Thank Amélie.", "Zoë".encode()),
+    ):
+        traffic.apply(event)
+    assert [said_by(traffic, number) for number in range(3)] == [
+        {"your request": "user: Thank Amélie."},
+        {"drafted": "Zoë,"},
+        {"your request": "user: Thank Amélie.", "the text so far": "Zoë"},
+    ]
+    named = [in_words(one) for one in traffic.sent]
+    assert named == ["your request", "5 bytes to check", "your request and text"]
 
 
 def played(events, now=0.0):
