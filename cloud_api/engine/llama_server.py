@@ -3,13 +3,17 @@
 Its `/completion` takes a prompt as token ids, and gives with `n_predict: 1` and
 `n_probs: K` the log-probabilities of the K likeliest tokens, before any sampler. The
 token that it samples has its log-probability said beside them: one that is not among
-the likeliest is made the sampled one by `logit_bias`, which does not bend the row. The
-rows of a text are asked for one behind the other, as each prompt then is the cached one
-and a token more; several texts are asked for at once, as far as the server has slots.
+the likeliest is made the sampled one by `logit_bias`, which does not bend the row. If
+that one is only a part of a character, the server says nothing, waiting for the rest:
+so a row is asked for with a whole one sampled, and such a token looked up in the whole
+row. The rows of a text are asked for one behind the other, as each prompt then is the
+cached one and a token more; several texts are asked for at once, as far as the server
+has slots.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -19,13 +23,15 @@ from cloud_api.engine.stock_server import Prompt, Row, StockEngine
 from decoding_core.errors import InvalidSettingsError, VocabularyMismatchError
 from models.running.interface import Language, shown_token
 
-_ANSWER_BYTES, _TOKEN_BYTES = 1 << 16, 1 << 10
-"""Of an answer, and of each token of it, whose bytes are written as numbers."""
+_ANSWER_BYTES, _TOKEN_BYTES = 1 << 20, 256
+"""Of an answer, and of each token of it, whose bytes are written as numbers; few are
+longer."""
 _LEAST = -104.0
 """Below it a probability is 0 as float32, for which the server writes the lowest."""
 _FORCING = 1e6  # added to a logit: no other token is the likeliest then
 _SURELY = -1e-3  # as likely is what was forced, if the answer shows what forced it
 _MOST_AT_ONCE = 8
+_WORD = rb"[A-Za-z]+"
 
 
 class LlamaServerEngine(StockEngine):
@@ -47,6 +53,9 @@ class LlamaServerEngine(StockEngine):
             )
         self._texts: ThreadPoolExecutor | None = None
         self._given: Any = None  # tokens that it says it has
+        letters = (one for one, name in enumerate(names) if re.fullmatch(_WORD, name))
+        self._whole = next(letters, 0)
+        """A token that is no part of a character."""
         super().__init__(client, model, names, slots)
 
     def close(self) -> None:
@@ -118,6 +127,7 @@ class LlamaServerEngine(StockEngine):
     ) -> dict[int, float]:
         """What the server says of the place behind a prompt."""
         wanted = count is not None or only is not None
+        sampled = self._whole if only is None else only
         body: dict[str, Any] = {
             "prompt": prompt,
             "n_predict": int(wanted),
@@ -128,12 +138,11 @@ class LlamaServerEngine(StockEngine):
             "temperature": 0.0,
             "mirostat": 0,
             "ignore_eos": False,
+            "logit_bias": [[sampled, _FORCING]],
             "response_fields": ["model", "completion_probabilities"],
         }
         if wanted:
             body |= {"n_probs": count or 1, "post_sampling_probs": False}
-        if only is not None:
-            body["logit_bias"] = [[only, _FORCING]]
         size = _ANSWER_BYTES + (count or 1) * _TOKEN_BYTES
         answer = self.client.ask("/completion", body, size)
         signature = answer.get("model"), None
@@ -143,12 +152,14 @@ class LlamaServerEngine(StockEngine):
         if not wanted:
             return {}
         told = answer.get("completion_probabilities")
+        if told is None and only is not None:
+            return self._complete(prompt, self.vocabulary_size, None)
         place = told[0] if isinstance(told, list) and told else None
         likeliest = place.get("top_logprobs") if isinstance(place, dict) else None
         if not isinstance(place, dict) or not isinstance(likeliest, list):
             raise self._malformed()
         found = dict[int, float]()
-        for one in (*likeliest, place) if count else (place,):
+        for one in likeliest if only is None else (place,):
             token, value = _told(one, "logprob")
             if token < 0 or type(value) not in (int, float) or value > 0:
                 raise self._malformed()

@@ -15,11 +15,12 @@ UNLIKELY = -12.0  # logit of the tokens beyond those that `logits_after` knows
 
 class FakeLlamaServer(FakeVllm):
     """`vocabulary` are the tokens that it cuts texts into, `file` what it has loaded;
-    `bent` makes it say probabilities after its samplers, as old ones do."""
+    `parts` are tokens that are parts of a character; `bent` makes it say probabilities
+    after its samplers, as old ones do."""
 
     def __init__(self, salt, *, size=VOCABULARY, vocabulary=None, file="", length=129):
         self.size, self.vocabulary, self.file = size, vocabulary, file
-        self.bent = False
+        self.bent, self.parts = False, ()
         self.piece = lambda token: self.vocabulary.piece(token)
         super().__init__(salt, length=length)
 
@@ -66,8 +67,10 @@ class FakeLlamaServer(FakeVllm):
         row = np.append(row, np.full(self.size - len(row), UNLIKELY, np.float32))
         logprobs = log_softmax(row)
         for token, bias in body.get("logit_bias", ()):
-            row[token] += bias
+            row[token : token + 1] += bias  # nothing if there is no such token
         sampled = int(row.argmax())
+        if sampled in self.parts:  # it waits for the rest, and has nothing to say yet
+            return answer, 200
         if self.bent:
             logprobs = log_softmax(row)
 

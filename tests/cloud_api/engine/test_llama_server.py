@@ -127,6 +127,16 @@ def test_each_row_is_a_request_of_one_token_more(server, engine):
     assert server.asked[-1]["n_predict"] == 0
 
 
+def test_a_part_of_a_character_is_looked_up_in_the_whole_row(server, engine):
+    """The server says nothing where it samples one: not if it is the likeliest either,
+    as another is sampled there."""
+    row = log_softmax(logits_after(GENERALIST, PROMPT))
+    server.parts = int(row.argmax()), int(row.argmin())
+    (rows,) = engine.evaluate_rows([Reading(0, PROMPT, 1, 10)])
+    assert_allclose(rows.at([0], server.parts), row[list(server.parts)], atol=1e-6)
+    assert server.asked[-1]["n_probs"] == VOCABULARY
+
+
 def test_texts_are_read_side_by_side(server, engine):
     readings = [Reading(0, PROMPT, 2, 10), Reading(1, (7, 7), 2, 10)]
     for rows, reading in zip(engine.evaluate_rows(readings), readings, strict=True):
@@ -182,7 +192,7 @@ def test_numbers_of_any_size_are_log_probabilities(server, engine):
     """The lowest float stands for a probability of 0, and is as good as that."""
     tops = [{"id": n, "logprob": -6.0 if n else -0.1} for n in range(13)]
     tops.append({"id": 13, "logprob": -(10**400)})
-    answer = place(top_logprobs=tops, id=0, logprob=-0.1) | {"model": "small-talk"}
+    answer = place(top_logprobs=tops) | {"model": "small-talk"}
     server.fault = lambda handler, path: (
         path == "/completion" and (handler.say(answer) or True)
     )
@@ -312,9 +322,17 @@ def written(url, before_block=lambda _: None):
     return rows, notices
 
 
-def test_a_text_in_bytes_goes_on_when_the_server_is_killed(speaking):
+@pytest.mark.parametrize("kind", ["llama-server", "vLLM"])
+def test_a_text_in_bytes_goes_on_when_the_server_is_killed(kind, request, language):
     """The device waits in its session, and gets the rows of a quiet day."""
-    with running(lambda: loaded(speaking)) as gateway:
+    if kind == "vLLM":
+        speaking = FakeVllm(GENERALIST, length=2048)
+        speaking.padding = language.vocabulary.size - VOCABULARY
+        speaking.words = [one.decode() for one in language.vocabulary.names()[:200]]
+        request.addfinalizer(speaking.stop)
+    else:
+        speaking = request.getfixturevalue("speaking")
+    with running(lambda: loaded(speaking, locate("specialist"))) as gateway:
         quiet, notices = written(gateway.url)
         assert quiet
         assert not notices
