@@ -7,7 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -33,11 +33,12 @@ from edge_app.decoding.loop import DecodeLoop
 from edge_app.decoding.on_device import verifier_of
 from edge_app.decoding.session import Patience, VerifierSession
 from edge_app.evaluation import pair as evaluation
+from edge_app.retrieval import personalisation
 from edge_app.retrieval.context import Prompts
 from edge_app.service.text_job import as_read
 from models.folders import state_folder
 from models.local.finding import sha256_of
-from models.running.settings import EngineSettings
+from models.running.settings import EngineSettings, PersonalAdapter
 
 Connect = Callable[[Emit], Verifier]
 """Makes the verifier of a method that asks the generalist, given a listener."""
@@ -63,10 +64,12 @@ class Pair(evaluation.Pair):
         max_tokens: int,
         connect: Connect | None = None,
         patience: Patience | None = None,
+        reads: str = personalisation.USUAL,
     ) -> Written:
         """What a method writes after its prompts; the generalist is in this process, or
-        where `connect` leads, and is waited for with `patience`. Raises StoppedError if
-        the person stopped."""
+        where `connect` leads, and is waited for with `patience`; the specialist is that
+        of the personalisation `reads`. Raises StoppedError if the person stopped."""
+        specialist = self.specialist_as(reads)
         method = build(settings)
         prompts = as_read(prompts, method)
         tally, vocabulary = Tally(), self.small.vocabulary
@@ -89,11 +92,11 @@ class Pair(evaluation.Pair):
                 patience=patience,
             )
             session.open()
-            self.specialist.rollback(0)
+            specialist.rollback(0)
             loop = DecodeLoop(
                 settings,
                 method,
-                self.specialist,
+                specialist,
                 prompts.private_ids,
                 session,
                 emitter,
@@ -123,7 +126,10 @@ class Bench:
         threads: int,
         cache: Cache,
         stop: threading.Event,
+        task: PersonalAdapter | None = None,
     ) -> None:
+        """`task` is what the personalisations tam and pad wear."""
+        self.task = task
         self.models = dict(models)
         self.hashes = hashes_of(models)
         self.engine = EngineSettings(threads=threads)
@@ -137,7 +143,7 @@ class Bench:
         """Both models; raises ModelError when one cannot be used."""
         files = self.models["specialist"], self.models["generalist"]
         return self.opened.enter_context(
-            closing(Pair(*files, self.engine, stop=self.stop))
+            closing(Pair(*files, self.engine, stop=self.stop, task=self.task))
         )
 
     def result(self, depends: Mapping[str, Any], compute: Callable[[], Body]) -> Body:
@@ -169,9 +175,12 @@ def measuring(name: str, options: Mapping[str, Any]) -> Iterator[Bench]:
         ModelError: a file is no model, or missing.
         InvalidSettingsError: nothing can be kept in the folder.
     """
+    adapted = personalisation.WEARING.intersection(options.get("personalisation", ()))
+    reads = min(adapted, default=personalisation.USUAL)
     found = service_config(
-        read_settings(),
+        replace(read_settings(), personalisation=reads),
         server="",  # both models run here
+        lora=options.get("lora"),
         specialist=options["specialist"],
         generalist=options["generalist"],
     )
@@ -182,7 +191,8 @@ def measuring(name: str, options: Mapping[str, Any]) -> Iterator[Bench]:
         stoppable() as stop,
         closing(Cache(path, fresh=options["fresh"])) as cache,
     ):
-        bench = Bench(models, options["threads"], cache, stop)
+        task = found.adapter if adapted else None
+        bench = Bench(models, options["threads"], cache, stop, task)
         try:
             with bench.opened:
                 yield bench

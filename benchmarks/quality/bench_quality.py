@@ -217,6 +217,7 @@ def document(
     "How past texts are chosen: all, or names with commas.",
     metavar="NAMES",
 )
+@option("--lora", str, None, "The adapter that tam and pad wear. task")
 @option("--reranker", FILE, None, "A GGUF reranker; a row more for what it chooses.")
 @option("--draft-length", int, FIXED_LENGTH, "The longest draft.")
 @option("--candidates", int, _USUAL.candidates, "Tokens whose probabilities travel.")

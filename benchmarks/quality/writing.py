@@ -233,15 +233,16 @@ class Lab:
         def result(
             history: str,
             of: Mapping[str, Any],
-            compute: Callable[[Prompts], dict[str, Any]],
+            compute: Callable[[Prompts, str], dict[str, Any]],
         ) -> Any:
             def or_crowded() -> dict[str, Any]:
                 try:
-                    return compute(prompts(history))
+                    return compute(prompts(history), history)
                 except ContextFullError as error:
                     return {"crowded": str(error)}
 
-            found = self.bench.result({**depends, "reads": history, **of}, or_crowded)
+            read = {"reads": history, "wears": self._worn(history)}
+            found = self.bench.result({**depends, **read, **of}, or_crowded)
             if "crowded" in found:
                 raise ContextFullError(found["crowded"])
             return found
@@ -262,7 +263,20 @@ class Lab:
             nats = cost["nats"][target.key] if target else None
             yield Result(case, arm, outcome, cost["size"], nats)
 
-    def written(self, case: Case, arm: Arm, prompts: Prompts) -> dict[str, Any]:
+    def _worn(self, history: str) -> str | None:
+        """The key of the adapter that a personalisation wears; None: it wears none.
+        Raises InvalidSettingsError if it lacks one."""
+        personalisation.check_worn(history, task := self.bench.task)
+        if task is None or history not in personalisation.WEARING:
+            return None
+        kept = task.path.iterdir() if task.path.is_dir() else [task.path]
+        files = [one for one in kept if one.suffix in (".gguf", ".safetensors")]
+        hashes = {one.name: sha256_of(one) for one in files}
+        return key_of({"scale": task.scale, "files": hashes})
+
+    def written(
+        self, case: Case, arm: Arm, prompts: Prompts, history: str
+    ) -> dict[str, Any]:
         """What an arm writes."""
         pair = self.bench.pair
         written = pair.write_from(
@@ -270,6 +284,7 @@ class Lab:
             arm.settings,
             self.how.max_tokens,
             lambda emit: FramedVerifier(pair.verifier(), emit),
+            reads=history,
         )
         counts = written.statistics
         outcome = Outcome(
@@ -287,9 +302,10 @@ class Lab:
         return asdict(outcome)
 
     def _nats(
-        self, case: Case, targets: Sequence[Target], prompts: Prompts
+        self, case: Case, targets: Sequence[Target], prompts: Prompts, history: str
     ) -> dict[str, Any]:
         """What the true text costs, and how many of its bytes were counted."""
         pair = self.bench.pair
         ids, size, _ = pair.counted(case.text, self.how.max_tokens)
-        return {"size": size, "nats": nats_of(pair.readers(prompts), ids, targets)}
+        readers = pair.readers(prompts, reads=history)
+        return {"size": size, "nats": nats_of(readers, ids, targets)}

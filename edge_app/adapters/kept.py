@@ -26,12 +26,15 @@ from base.owner_only import make_folder, write_whole
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.foreign_text import one_line
 from edge_app.config.settings import expanded
+from edge_app.retrieval.personalisation import WEARING
 from models.folders import state_folder
 from models.running.settings import ADAPTER_FILE
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _ABOUT, _CHECKPOINT = "adapter.json", "training.pt"
 OFF = "off"  # the name that stands for no adapter
+TASK = "task"  # the one that was trained on other people's texts, unless named
+OTHERS = ""  # in the place of a store: its texts lie in none of ours
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,7 @@ class AdapterRecord:
 
     created: str  # when its training began, in ISO 8601, UTC
     specialist: str  # name of the model it was trained on
-    store: str  # name of the store's file
+    store: str  # name of the store's file, or `OTHERS`
     reads: str  # which prompts stood before the texts: `request`, `passages` or `both`
     recipe: Mapping[str, Any]
     key: str  # of the hashes, in hexadecimal
@@ -190,6 +193,21 @@ def wanted(words: str) -> Path | None:
             f"shows yours, and '{OFF}' stands for none"
         )
     return path
+
+
+def worn(words: str, reads: str) -> Path | None:
+    """The adapter that a person names, as `wanted`; where they name none, the task
+    adapter if the personalisation `reads` needs one. Raises InvalidSettingsError."""
+    if words or reads not in WEARING:
+        return wanted(words)
+    task = named(TASK)
+    if not task.usable:
+        raise InvalidSettingsError(
+            f"the personalisation '{reads}' needs an adapter of other people's texts: "
+            "'specsteer lab adapter train --others PATH' trains one; --lora names "
+            "another"
+        )
+    return task.folder
 
 
 def that_may_hold(

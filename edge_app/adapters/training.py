@@ -1,5 +1,5 @@
-"""Training an adapter on one's own texts: which are learnt, prompts as for writing, and
-the loss on held-out texts before and after.
+"""Training an adapter on one's own texts, or on other people's: which are learnt,
+prompts as for writing, and the loss on held-out texts before and after.
 
 Nothing leaves the device, and no text is written down: an unfinished training goes on
 from the store, and is refused if its texts have changed since.
@@ -24,7 +24,13 @@ import numpy as np
 from base.extras import how_to_add
 from decoding_core.errors import ContextFullError, InvalidSettingsError, StoppedError
 from edge_app.adapters.kept import AdapterRecord, KeptAdapter, Score, text_hash
-from edge_app.evaluation.cases import FEWEST_WORDS, Case, CasesError, case_of
+from edge_app.evaluation.cases import (
+    FEWEST_WORDS,
+    Case,
+    CasesError,
+    case_of,
+    read_files,
+)
 from edge_app.evaluation.figures import Resamples
 from edge_app.evaluation.pair import end_of_turn
 from edge_app.retrieval import personalisation
@@ -130,6 +136,40 @@ def divided(
     passages = {int(case.name): store.passage(int(case.name)) for case in found}
     whole = {number: one.text if one else "" for number, one in passages.items()}
     return DividedTexts(found, cases(measured), whole)
+
+
+def of_others(
+    paths: Sequence[Path], texts: int = 500, held_out: int = 30, seed: int = 0
+) -> DividedTexts:
+    """Texts of other people's files, as `read_files` reads them: writers by chance are
+    held out whole, with at most `held_out` texts and a fifth of all, and up to `texts`
+    of the others are learnt. Raises CasesError if there are too few.
+
+    Source: the task adapter of OPPU (TAM, `task_LoRA.py`): one for all other users.
+    """
+    writers: dict[tuple[str, str], list[Case]] = {}
+    for case in read_files(paths):
+        writers.setdefault((case.group, case.user), []).append(case)
+    drawn = list(writers.values())
+    Random(seed).shuffle(drawn)
+    most = min(held_out, sum(map(len, drawn)) // 5)
+    measured, learnt = list[Case](), list[Case]()
+    for of_one in drawn:
+        fits = len(measured) + len(of_one) <= most
+        (measured if fits else learnt).extend(of_one)
+    if not measured or len(learnt) + len(measured) < FEWEST:
+        raise CasesError(
+            f"there are {len(learnt) + len(measured)} texts of {len(drawn)} other "
+            f"people, too few to learn from: {FEWEST} are needed, and a writer with at "
+            "most a fifth of them to measure"
+        )
+    # The numbers stand where those of the store do; no two texts share one.
+    numbered = [
+        replace(case, name=str(number))
+        for number, case in enumerate([*learnt[:texts], *measured], 1)
+    ]
+    learnt, measured = numbered[: -len(measured)], numbered[-len(measured) :]
+    return DividedTexts(learnt, measured, {int(one.name): one.text for one in learnt})
 
 
 @dataclass(frozen=True, slots=True)

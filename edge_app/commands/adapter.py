@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import ExitStack
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import click
@@ -17,6 +18,7 @@ from edge_app.commands import options, terminal
 from edge_app.commands.options import assume_yes, confirmed, shown_option
 from edge_app.commands.terminal import STOPPED, Progress, note, stoppable
 from edge_app.config.settings import read_settings, sample_store_path, store_path
+from edge_app.retrieval.personalisation import without_adapter
 from models.command_line import Group
 from personal_store import Store
 from personal_store.copies import is_encrypted
@@ -41,8 +43,18 @@ def adapter_command() -> None:
 
 
 @adapter_command.command("train")
-@click.option("--name", help=f"What to call it. {_NAME}; {_SAMPLE} with --sample")
+@click.option(
+    "--name", help=f"What to call it. {_NAME}; {_SAMPLE}; {kept.TASK} with --others"
+)
 @options.sample
+@click.option(
+    "--others",
+    multiple=True,
+    type=click.Path(exists=True, path_type=Path),
+    metavar="PATH",
+    help="Learn other people's texts from files as of 'lab evaluate', for the "
+    "personalisations tam and pad; repeatable.",
+)
 @shown_option(
     "--texts",
     type=click.IntRange(1),
@@ -100,19 +112,25 @@ def train_command(**chosen: Any) -> None:
         specsteer lab adapter train
         specsteer lab adapter train --name work --person "Ana Ruiz" --since 2020-01-01
         specsteer lab adapter train --reads passages --passes 3
+        specsteer lab adapter train --others histories/
     """
     # torch and llama.cpp take seconds to load, which --help does without.
     from edge_app.adapters.training import (
         TrainingPlan,
         divided,
         extra,
+        of_others,
         train_adapter,
     )
     from edge_app.commands.service_config import service_config
     from models.adapters.lora import AdapterRecipe
 
     settings = read_settings()
-    adapter = kept.named(chosen["name"] or (_SAMPLE if chosen["sample"] else _NAME))
+    others, which = chosen["others"], options.condition(chosen)
+    if others and not (which.says_nothing() and not chosen["sample"]):
+        raise click.UsageError("--others excludes --sample and a choice of your texts")
+    usual_name = kept.TASK if others else _SAMPLE if chosen["sample"] else _NAME
+    adapter = kept.named(chosen["name"] or usual_name)
     extra()
     config = service_config(
         settings, server="", specialist=chosen["specialist"], lora=kept.OFF
@@ -129,7 +147,7 @@ def train_command(**chosen: Any) -> None:
             precision=chosen["precision"] or usual,
         ),
         chosen["reads"],
-        chosen["personalisation"] or settings.personalisation,
+        without_adapter(chosen["personalisation"] or settings.personalisation),
         chosen["max_tokens"],
         chosen["device"] or settings.device,
         config.engine,
@@ -145,12 +163,14 @@ def train_command(**chosen: Any) -> None:
                 f"there is an adapter '{adapter.name}' already: --fresh trains it "
                 "anew, --name gives another name"
             )
-        store = opened.enter_context(options.opened_store(chosen["sample"]))
-        which = options.condition(chosen)
-        only = None if which.says_nothing() else frozenset(which.find(store.db))
-        counts = chosen["texts"], chosen["held_out"], chosen["by"], chosen["seed"]
-        texts = divided(store, only, *counts)
-        if is_encrypted(path):
+        counts, seed = (chosen["texts"], chosen["held_out"]), chosen["seed"]
+        if others:
+            texts = of_others(others, *counts, seed)
+        else:
+            store = opened.enter_context(options.opened_store(chosen["sample"]))
+            only = None if which.says_nothing() else frozenset(which.find(store.db))
+            texts = divided(store, only, *counts, chosen["by"], seed)
+        if not others and is_encrypted(path):
             note(
                 "your store is encrypted, an adapter is not: whoever can read its file "
                 "may learn from it what your texts say"
@@ -158,7 +178,7 @@ def train_command(**chosen: Any) -> None:
         try:
             with Progress("learning") as progress:
                 adapter = train_adapter(
-                    *(plan, texts, adapter, path.name),
+                    *(plan, texts, adapter, kept.OTHERS if others else path.name),
                     notice=note,
                     progress=progress.show,
                     stop=stop,
@@ -167,6 +187,10 @@ def train_command(**chosen: Any) -> None:
             note(str(error))
             sys.exit(STOPPED)
     _show(adapter)
+    if others:
+        lora = "" if adapter.name == kept.TASK else f" --lora {adapter.name}"
+        note(f"'specsteer write --personalisation tam{lora}' uses it, or pad for tam")
+        return
     note(
         f"'specsteer write --lora {adapter.name}' uses it; the line lora = "
         f'"{adapter.name}" in settings.toml makes that usual'
@@ -250,6 +274,8 @@ def _show(adapter: KeptAdapter) -> None:
         f"  trained for {about.seconds:,.0f} s; reads {about.reads}, rank "
         f"{recipe['rank']}, {recipe['passes']} passes; {adapter.weights}"
     )
+    if about.store == kept.OTHERS:
+        return
     samples = about.store == sample_store_path().name
     path, gone = sample_store_path() if samples else store_path(), about.trained_on
     if path.exists():

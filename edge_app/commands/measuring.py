@@ -6,7 +6,7 @@ import shutil
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -288,7 +288,10 @@ def _measure(
         stop = opened.enter_context(stoppable())
         names = ("paths", "sample", "users", "queries", "synthetic", "seed")
         cases = cases_of(opened, **{n: chosen[n] for n in names if n in chosen})
+        settings = replace(settings, personalisation=reads)
         models = config_of(settings, {**chosen, "server": "", "sample": False})
+        wears = reads in personalisation.WEARING
+        adapters = (None, models.adapter) if wears else (models.adapter, None)
         _warn_of_learnt_texts(cases, models)
         reranker = None
         if models.reranker is not None:
@@ -296,7 +299,7 @@ def _measure(
             opened.callback(reranker.close)
         pair = Pair(
             *(models.specialist, models.generalist, models.engine, stop),
-            *(reranker, models.adapter),
+            *(reranker, *adapters),
         )
         opened.enter_context(closing(pair))
         files = {"specialist": models.specialist, "generalist": models.generalist}

@@ -26,6 +26,7 @@ from edge_app.config.settings import PairedServer, ledger_path, read_settings
 from edge_app.evaluation import choosing
 from edge_app.evaluation.choosing import gigabytes
 from edge_app.privacy.ledger import Ledger
+from edge_app.retrieval.personalisation import without_adapter
 from models.command_line import Command, Group
 from models.files import HubModel, cards, hub_models, known_pairs
 from models.folders import state_folder
@@ -135,7 +136,7 @@ def check(small: str, large: str, sample: bool, seconds: float, as_json: bool) -
         strengths=(settings.method.strength,),
         thresholds=(0.5 if threshold == "auto" else threshold,),
         max_tokens=150,
-        personalisation=settings.personalisation,
+        personalisation=without_adapter(settings.personalisation),
     )
     with ExitStack() as opened:
         stop = opened.enter_context(stoppable())

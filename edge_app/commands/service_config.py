@@ -13,7 +13,7 @@ from decoding_core.errors import (
     EngineError,
     InvalidSettingsError,
 )
-from edge_app.adapters.kept import wanted
+from edge_app.adapters.kept import worn
 from edge_app.commands.terminal import note
 from edge_app.config.settings import (
     Settings,
@@ -68,7 +68,8 @@ def service_config(
             f"ledger_days must lie between 0 and {_LONGEST:,.0f}, not "
             f"{settings.ledger_days:g}"
         )
-    worn = wanted(settings.lora if lora is None else lora)
+    words = settings.lora if lora is None else lora
+    adapter = worn(words, settings.personalisation)
     address = settings.server if server is None else server
     token, kept = settings.token, state_folder() / "cloud-token"
     certificate = settings.certificate
@@ -84,7 +85,7 @@ def service_config(
         generalist=_model("generalist", generalist, settings.generalist),
         store=sample_store_path() if sample else store_path(),
         ledger=ledger_path(),
-        adapter=PersonalAdapter(worn, settings.lora_scale) if worn else None,
+        adapter=PersonalAdapter(adapter, settings.lora_scale) if adapter else None,
         sample_store=sample_store_path() if sample or may_sample else None,
         settings=replace(
             settings, server=address, token=token, certificate=certificate

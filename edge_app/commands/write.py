@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 _OF_SETTINGS = (
     *("token", "token_in_clear", "cadence", "privacy_budget", "privacy_mixture"),
+    "personalisation",
 )
 """Options that stand for a line of settings.toml."""
 _OF_METHOD = (
@@ -256,7 +257,7 @@ def _write_request(
         names_base=chosen["base"] is not None,
         max_tokens=chosen["max_tokens"],
         use_history=not chosen["no_history"],
-        personalisation=chosen["personalisation"] or defaults.personalisation,
+        personalisation=defaults.personalisation,
         offline=chosen["offline"],
         may_go_offline=not chosen["no_offline"],
         guard=chosen["guard"] or defaults.guard,

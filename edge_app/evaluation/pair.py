@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from decoding_core.errors import EngineError, VocabularyMismatchError
 from decoding_core.methods.steering import clipped_share, log_steered
 from decoding_core.protocols import Engine
 from decoding_core.sampling import Floats, log_softmax
+from edge_app.decoding.rescoring import RescoredEngine
 from edge_app.evaluation.cases import Case
 from edge_app.evaluation.other_tokens import BLOCK, OtherTokens, spread
 from edge_app.retrieval import personalisation
@@ -254,12 +256,14 @@ class Pair:
         stop: threading.Event | None = None,
         reranker: Reranker | None = None,
         adapter: PersonalAdapter | None = None,
+        task: PersonalAdapter | None = None,
     ) -> None:
-        """Load the models; `stop` aborts a reading. The specialist wears the adapter.
+        """Load the models; `stop` aborts a reading. The specialist wears the adapter,
+        and `task` instead for the personalisations that need one.
 
         Raises ModelError.
         """
-        self._stop = stop or threading.Event()
+        self._stop, self._task = stop or threading.Event(), task
         with ExitStack() as opened:
             self.small = opened.enter_context(closing(load_model(specialist, settings)))
             large = opened.enter_context(closing(load_model(generalist, settings)))
@@ -279,7 +283,7 @@ class Pair:
         """What the text of `case` costs; raises ContextFullError and StoppedError."""
         prompts = self.prompts(case, how)
         ids, size, whole = self.counted(case.text, how.max_tokens)
-        readers = self.readers(prompts, case)
+        readers = self.readers(prompts, case, how.personalisation)
         opinions = read(readers, ids, how.strengths, how.thresholds)
         emitted = opinions.emitted(how.thresholds).sum(axis=-1)
         return Measured(
@@ -337,11 +341,17 @@ class Pair:
         ending = [self.end] if whole and self.end is not None else []
         return ids + ending, size, whole
 
-    def readers(self, prompts: Prompts, case: Case | None = None) -> Readers:
-        """The three models, to read the text of `case` after its prompts. Raises
-        VocabularyMismatchError for two vocabularies without a case."""
+    def readers(
+        self,
+        prompts: Prompts,
+        case: Case | None = None,
+        reads: str = personalisation.USUAL,
+    ) -> Readers:
+        """The three models, to read the text of `case` after its prompts; the
+        specialist as in `specialist_as`. Raises VocabularyMismatchError for two
+        vocabularies without a case."""
         ids = prompts.public_ids, prompts.private_ids
-        engines = self.base, self.specialist, self.generalist
+        engines = self.base, self.specialist_as(reads), self.generalist
         if self.other is None:
             return Readers(*engines, *ids)
         if case is None:
@@ -350,6 +360,19 @@ class Pair:
             )
         beginning = tuple(self.small.vocabulary.tokenize(case.beginning))
         return ReadersOfTwo(*engines, *ids, self.other, case.request, beginning)
+
+    def specialist_as(self, reads: str) -> Engine:
+        """The specialist that a personalisation asks for; raises InvalidSettingsError
+        if it needs an adapter and there is none."""
+        personalisation.check_worn(reads, self._task)
+        if reads == "pad":
+            return RescoredEngine(self.specialist, self._tuned)
+        return self._tuned if reads == "tam" else self.specialist
+
+    @cached_property
+    def _tuned(self) -> SlotEngine:
+        """The specialist that wears `task`."""
+        return self._sequence(self._opened, self.small, self._task)
 
     def speeds(self) -> tuple[Speed, Speed]:
         """The speeds of the small and the large model here; raises StoppedError."""

@@ -218,10 +218,12 @@ FINDERS: dict[str, Finder] = {
     "bm25": _by_words,
     "noise": _worst,
     "none": lambda *_: Retrieved(),
+    "pad": _by_words,
     "profile": _with_profile,
     "random": _by_chance,
     "rank_bm25": _by_package,
     "recency": _newest,
+    "tam": lambda *_: Retrieved(),
 }
 """How each choice of `personalisation` finds what is read."""
 

@@ -22,11 +22,14 @@ _SUMMARIES = {
     "bm25": "texts with the words of the request; the usual",
     "noise": "texts that do not fit, to test robustness",
     "none": "no text of yours is read",
+    "pad": "as bm25; a task adapter rescores likely tokens",
     "profile": "a written profile of you, and texts as with bm25",
     "random": "texts of the kind by chance; the seed decides",
     "rank_bm25": "the best by the package rank_bm25, to compare",
     "recency": "the newest texts of the kind",
+    "tam": "no text; an adapter of others' texts is worn",
 }
+WEARING = frozenset({"pad", "tam"})  # the choices that need an adapter
 
 
 def available() -> tuple[str, ...]:
@@ -46,6 +49,20 @@ def check(name: str) -> None:
             f"there is no personalisation '{name}'; choose one of: "
             + ", ".join(available())
         )
+
+
+def check_worn(name: str, adapter: object | None) -> None:
+    """Raises InvalidSettingsError for a choice that needs an adapter without one."""
+    if name in WEARING and adapter is None:
+        raise InvalidSettingsError(
+            f"the personalisation '{name}' needs an adapter, and --lora or the line "
+            "lora of settings.toml says that none is worn"
+        )
+
+
+def without_adapter(name: str) -> str:
+    """The choice, or the usual one in the place of one that needs an adapter."""
+    return USUAL if name in WEARING else name
 
 
 def find(

@@ -95,6 +95,7 @@ class WritingService:
         self._model: Model | None = None
         self._context: TextSlots | None = None
         self._base: TextSlots | None = None
+        self._policy: TextSlots | None = None
         self._reranker: LlamaReranker | None = None
         self._verifier: CloudVerifier | None = None
         self._verifier_of: tuple[str, str] = "", ""
@@ -195,7 +196,8 @@ class WritingService:
                 profiler = Profiler(None, str(model.path), profile_path(store.path))
                 request, retrieved = self._found(store, request, profiler)
                 job = TextJob(
-                    model, context, request, role.method, lambda _: None, stop
+                    *(model, context, request, role.method, lambda _: None, stop),
+                    policy=self._policy_slots(request),
                 )
                 job.read_ahead(retrieved.passages)
 
@@ -309,6 +311,7 @@ class WritingService:
             draws=account,
             gate=gate,
             given_ids=given,
+            policy=self._policy_slots(request),
         )
         try:
             return job.run(verifier, retrieved.passages)
@@ -331,12 +334,22 @@ class WritingService:
             self._base = self._model.open(1, self._context.context_length)
         return self._base
 
+    def _policy_slots(self, request: WriteRequest) -> TextSlots | None:
+        """The cache of the model that PAD rescores, without an adapter; else None."""
+        if request.personalisation != "pad":
+            return None
+        assert self._model is not None
+        assert self._context is not None
+        if self._policy is None:
+            self._policy = self._model.open(1, self._context.context_length)
+        return self._policy
+
     def _filled_in(
         self, request: WriteRequest
     ) -> tuple[WriteRequest, VerifierRole, str]:
         """The request with the configuration's choices for those that it leaves open,
         the role of its method, and who reads the history. Raises InvalidSettingsError
-        for an unknown personalisation."""
+        for an unknown personalisation, or one that lacks its adapter."""
         method = build(request.settings)
         role = role_of(request.settings.terms(), method)
         history = method.reads_history
@@ -346,6 +359,7 @@ class WritingService:
         personalisation.check(reads)
         if not request.use_history or history == "nobody":
             reads = "none"
+        personalisation.check_worn(reads, self._config.adapter)
         privacy = request.privacy or self._config.privacy
         request = replace(request, personalisation=reads, privacy=privacy)
         return request, role, history
@@ -592,11 +606,13 @@ class WritingService:
         try:
             self._hang_up()
         finally:  # also if the ledger cannot be written
-            loaded = self._context, self._base, self._reranker, self._model
+            caches = self._context, self._base, self._policy
+            loaded = *caches, self._reranker, self._model
             for one in (self._child, *loaded):
                 if one is not None:
                     one.close()
             self._child = self._context = self._base = self._model = None
+            self._policy = None
             self._own_words = None
             self._reranker = None
 

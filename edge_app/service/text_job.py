@@ -10,12 +10,13 @@ from dataclasses import dataclass, field, replace
 
 from decoding_core.errors import StoppedError
 from decoding_core.messages import OpenSession
-from decoding_core.protocols import Method, Verifier
+from decoding_core.protocols import Engine, Method, Verifier
 from decoding_core.verifier import common_prefix, hold_text, read_text, role_of
 from edge_app.decoding import events
 from edge_app.decoding.deciders import Draws
 from edge_app.decoding.events import Emit, Event
 from edge_app.decoding.loop import DecodeLoop, Gate
+from edge_app.decoding.rescoring import RescoredEngine
 from edge_app.decoding.session import Patience, VerifierSession
 from edge_app.retrieval.context import PromptBuilder, Prompts
 from edge_app.service.requests import WriteRequest
@@ -42,14 +43,16 @@ class TextJob:
     draws: Draws | None = None  # a privacy account that draws; None: nothing is counted
     gate: Gate | None = None  # the guard of the drafts; None: all may leave
     given_ids: Sequence[int] = ()  # the text so far; `max_tokens` counts them
+    policy: TextSlots | None = None
+    """The specialist without its adapter, whose likeliest tokens it weighs anew; None:
+    it writes by itself."""
 
     def read_ahead(self, passages: Sequence[Passage]) -> None:
         """Have the specialist read its prompt before the text is asked for; `run` goes
         on from there. Raises StoppedError once `stop` is set, and keeps the tokens read
         so far."""
-        self.context.stop = self.stop
         token_ids = self._prompts(passages).private_ids[:-1]
-        engine = self.context.sequence()
+        engine = self._engine()
         # One that was read already may have a text behind it: it stays.
         read = common_prefix(engine.tokens, token_ids)
         while read < len(token_ids):
@@ -62,7 +65,7 @@ class TextJob:
         """Write the text and return why it ended; raises DecodingError."""
         request, settings = self.request, self.request.settings
         vocabulary = self.model.vocabulary
-        self.context.stop = self.stop
+        engine = self._engine()
         try:
             prompts = self._prompts(passages)
             worn = self.context.adapter
@@ -90,7 +93,6 @@ class TextJob:
                 patience=self.patience,
                 stop=self.stop,
             )
-            engine = self.context.sequence()
             role = role_of(settings.terms(), self.method)
             with ThreadPoolExecutor(1) as readers:
                 # The specialist reads its prompt while the server is asked and reads
@@ -132,6 +134,14 @@ class TextJob:
             if not self.keeps_session:
                 verifier.close()
         return loop.ended
+
+    def _engine(self) -> Engine:
+        """The specialist that drafts; `stop` aborts its readings."""
+        self.context.stop = self.stop
+        if self.policy is None:
+            return self.context.sequence()
+        self.policy.stop = self.stop
+        return RescoredEngine(self.policy.sequence(), self.context.sequence())
 
     def _prompts(self, passages: Sequence[Passage]) -> Prompts:
         """The prompts of both models."""

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from base.extras import how_to_add
 from benchmarks.quality import writing
 from edge_app.cli import cli
+from tests.loras import random_lora
 
 FEW = ("--max-tokens", "5", "--threads", "1", "--passages", "1")
 WORDS = "the pier was quiet and the tea was cold so we walked home past the mill"
@@ -71,6 +72,28 @@ def test_a_stop_keeps_what_was_written(walks, tmp_path, monkeypatch):
     assert count[3:] == ["specialist", "steering"]
     assert run(*arguments, "--cache", tmp_path, "--json", undisturbed).exit_code == 0
     assert told(out) == told(undisturbed)
+
+
+@pytest.mark.slow
+def test_tam_and_pad_are_rows(walks, tmp_path):
+    """With an adapter of size 0 they are `none` and `bm25`; without one it is said."""
+    words = "--data", walks, "--methods", "specialist", *FEW, "--users", "1"
+    rows = "--personalisation", "bm25,none,pad,tam", "--cache", tmp_path / "kept"
+    lacking = run(*words, *rows)
+    assert (lacking.exit_code, lacking.stdout) == (1, "")
+    assert "adapter train --others PATH' trains one" in lacking.stderr
+    file = random_lora(size=0.0).write(tmp_path / "still.gguf")
+    done = run(*words, *rows, "--lora", file, "--json", tmp_path / "figures.json")
+    assert done.exit_code == 0, done.stderr
+    texts = {one["history"]: one for one in told(tmp_path / "figures.json")["texts"]}
+    for name, same in (("pad", "bm25"), ("tam", "none")):
+        assert texts[name]["scores"] == texts[same]["scores"]
+        assert texts[name]["nats"] == pytest.approx(texts[same]["nats"])
+    file = random_lora(size=0.2).write(tmp_path / "other.gguf")
+    done = run(*words, *rows, "--lora", file, "--json", tmp_path / "figures.json")
+    other = {one["history"]: one for one in told(tmp_path / "figures.json")["texts"]}
+    changed = {name for name in texts if other[name]["nats"] != texts[name]["nats"]}
+    assert changed == {"pad", "tam"}
 
 
 def test_wrong_usage():

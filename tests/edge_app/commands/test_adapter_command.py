@@ -11,8 +11,10 @@ import pytest
 from decoding_core.errors import CloudUnreachableError
 from decoding_core.settings import MethodSettings
 from edge_app.adapters.kept import Score, kept_adapters, named
+from edge_app.adapters.training import of_others
 from edge_app.commands.service_config import service_config
 from edge_app.config.settings import Settings, settings_path
+from edge_app.evaluation.cases import CasesError
 from edge_app.service import service as service_module
 from edge_app.service.requests import WriteRequest
 from edge_app.service.service import WritingService
@@ -60,6 +62,33 @@ def test_a_text_is_written_with_an_adapter(run, adapter):
     assert text_of(run, "--lora", "off").stdout == plain.stdout
     settings_path().write_text('threads = 1\nlora = "mine"\nlora_scale = 0.0\n')
     assert text_of(run).stdout == plain.stdout
+
+
+def test_tam_and_pad_wear_the_task_adapter(run, adapter):
+    """TAM reads nothing, PAD what bm25 does; --lora names another. PAD is neither of
+    the models that it joins. Without an adapter it says which command trains one."""
+    for name in ("tam", "pad"):
+        result = run(*ALONE, "--personalisation", name, "x")
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert "'specsteer lab adapter train --others PATH' trains one" in result.stderr
+        result = run(*ALONE, "--personalisation", name, "--lora", "off", "x")
+        assert f"the personalisation '{name}' needs an adapter" in result.stderr
+        result = run("lab", "evaluate", "--sample", "--personalisation", name)
+        assert "adapter train --others PATH' trains one" in result.stderr
+    worn = text_of(run, "--lora", "mine", "--no-history").stdout
+    assert text_of(run, "--personalisation", "tam", "--lora", "mine").stdout == worn
+    adapter.folder.rename(adapter.folder.with_name("task"))
+    tam = text_of(run, "--personalisation", "tam")
+    assert tam.stdout == worn
+    assert "\nwith the adapter task · read 0 texts (tam) · " in tam.stderr
+    pad = text_of(run, "--personalisation", "pad")
+    assert "\nwith the adapter task · read 2 texts (pad) · " in pad.stderr
+    parts = text_of(run), text_of(run, "--lora", "task")
+    assert pad.stdout not in [part.stdout for part in parts]
+    settings_path().write_text('threads = 1\npersonalisation = "pad"\n')
+    assert text_of(run).stdout == pad.stdout
+    plain = text_of(run, "--personalisation", "bm25").stdout
+    assert plain == parts[0].stdout
 
 
 def test_no_base_and_no_server_is_given_the_adapter(adapter, monkeypatch):
@@ -178,6 +207,58 @@ def own_texts(imported):
         {"text": text.format(" ".join(rng.choices(WORDS, k=12))), "title": f"news {n}"}
         for n in range(10)
     )
+
+
+@pytest.fixture
+def others(tmp_path):
+    """The histories of five other people, with two texts to learn of each."""
+    rng = Random(0)
+
+    def text():
+        return f"Hullo all, {' '.join(rng.choices(WORDS, k=12))}. Oak and tide, Tess"
+
+    rows = [
+        {
+            "user": f"u{user}",
+            "genre": "post",
+            "history": [{"prompt": "Old", "text": text()}],
+            "queries": [{"prompt": f"New {n}", "target": text()} for n in range(2)],
+        }
+        for user in range(5)
+    ]
+    (tmp_path / "others").mkdir()
+    path = tmp_path / "others" / "posts.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    return path.parent
+
+
+def test_writers_are_held_out_whole(others):
+    """Each learnt text reads texts of its own writer, and none of those held out."""
+    texts = of_others([others], held_out=30)
+    users = [{case.user for case in part} for part in (texts.learnt, texts.held_out)]
+    assert (len(texts.learnt), len(texts.held_out)) == (8, 2)
+    assert (len(users[0]), len(users[1]), users[0] & users[1]) == (4, 1, set())
+    assert texts.texts == {int(case.name): case.text for case in texts.learnt}
+    assert len({case.name for case in (*texts.learnt, *texts.held_out)}) == 10
+    assert len(of_others([others], texts=3).learnt) == 3
+    with pytest.raises(CasesError, match="too few to learn from"):
+        of_others([others], held_out=1)
+
+
+@pytest.mark.slow
+def test_a_task_adapter_learns_from_others(run, letters, others):
+    """It is worn by TAM, and is told of no text of one's own store."""
+    pytest.importorskip("peft")
+    wrong = run(*TRAIN, "--others", others, "--sample")
+    assert (wrong.exit_code, "--others excludes" in wrong.stderr) == (2, True)
+    done = run(*TRAIN, "--others", others)
+    assert done.exit_code == 0, done.stderr
+    assert "'specsteer write --personalisation tam' uses it" in done.stderr
+    about = named("task").about
+    assert (about.store, about.trained_on, about.held_out) == ("", 8, 2)
+    assert about.scores["request"].after < about.scores["request"].before
+    assert "no longer in your store" not in run("lab", "adapter", "show", "task").stdout
+    assert run(*ALONE, "--personalisation", "tam", "news").exit_code == 0
 
 
 @pytest.mark.slow
