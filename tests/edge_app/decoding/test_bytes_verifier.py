@@ -27,6 +27,7 @@ from models.running.interface import bytes_of
 from models.running.loading import load_model
 from models.running.settings import EngineSettings
 from tests.edge_app.decoding.losing_server import DISTURBANCES, LosingServer
+from tests.edge_app.decoding.test_verifier_session import spread
 from tests.fakes import HashEngine, seeds
 from tests.two_vocabularies import OWN, SERVERS
 from tests.writing import MESSAGES, PUBLIC, Run
@@ -178,9 +179,8 @@ def test_no_loss_shows_in_a_text_in_bytes(method, seeds):
                 window=window,
                 candidates=40,
             )
-            failing = {
-                chance.randrange(15): [chance.choice(DISTURBANCES)] for _ in range(4)
-            }
+            kinds = [[chance.choice(DISTURBANCES)] for _ in range(4)]
+            failing = spread(chance.randrange(5), kinds, window)
             text = written(chosen, failing, timing=seed)
             assert text.text == written(chosen).text, (seed, window, failing)
 
