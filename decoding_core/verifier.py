@@ -501,6 +501,11 @@ class ByteEngineVerifier(VerifierHere):
         self._text = bytearray(request.text_ids)
         return SessionOpened("in-process", "generalist", "")
 
+    @property
+    def speaks_bytes(self) -> bool:
+        """True: it reads nothing else."""
+        return True
+
     def vocabulary(self) -> ByteVocabulary:
         """The generalist's tokens."""
         return self._vocabulary

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -48,6 +49,10 @@ _MOST_SETTLED = SETTLED_LIMIT * TOKEN_BYTES
 
 class ByteVerifier(Verifier, Protocol):
     """A verifier of texts in bytes that says what its tokens are."""
+
+    @property
+    def speaks_bytes(self) -> bool:
+        """Whether it is known to have other tokens, from a text before."""
 
     def vocabulary(self) -> ByteVocabulary:
         """The generalist's tokens; raises CloudError, MessageError."""
@@ -219,11 +224,11 @@ class AnyVocabulary:
 
     def open(self, request: OpenSession) -> SessionOpened:
         """Begin a text; raises what the verifier inside raises."""
-        if not self.in_bytes:
-            try:
+        if not self.in_bytes and not self._inner.speaks_bytes:
+            with suppress(VocabularyMismatchError):
                 return self._inner.open(request)
-            except VocabularyMismatchError:
-                self._in_use = self._over_bytes(request)
+        if not self.in_bytes:
+            self._in_use = self._over_bytes(request)
         return self._in_use.open(request)
 
     def _over_bytes(self, request: OpenSession) -> Verifier:

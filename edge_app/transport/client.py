@@ -697,6 +697,11 @@ class CloudVerifier:
                 raise
         return opened
 
+    @property
+    def speaks_bytes(self) -> bool:
+        """Whether the server was found to have other tokens."""
+        return self._vocabulary is not None
+
     def vocabulary(self) -> ByteVocabulary:
         """The generalist's tokens by their bytes, asked for once. Raises as `open`, and
         MessageError if the answers are no list of tokens."""
