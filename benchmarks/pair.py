@@ -18,7 +18,7 @@ from decoding_core.messages import OpenSession
 from decoding_core.methods import build
 from decoding_core.protocols import Verifier
 from decoding_core.settings import MethodSettings
-from decoding_core.verifier import EngineVerifier, role_of
+from decoding_core.verifier import ByteEngineVerifier, EngineVerifier, role_of
 from edge_app.commands.service_config import service_config
 from edge_app.commands.terminal import STOPPED, note, stoppable
 from edge_app.config.settings import read_settings
@@ -32,6 +32,7 @@ from edge_app.decoding.events import (
 from edge_app.decoding.loop import DecodeLoop
 from edge_app.decoding.on_device import verifier_of
 from edge_app.decoding.session import Patience, VerifierSession
+from edge_app.decoding.two_vocabularies import AnyVocabulary
 from edge_app.evaluation import pair as evaluation
 from edge_app.retrieval import personalisation
 from edge_app.retrieval.context import Prompts
@@ -55,7 +56,7 @@ class Written:
 
 
 class Pair(evaluation.Pair):
-    """Writes the same request with any method."""
+    """Writes the same request with any method, over one vocabulary or two."""
 
     def write_from(
         self,
@@ -77,7 +78,7 @@ class Pair(evaluation.Pair):
         terms = settings.terms()
         verifier = verifier_of(
             role_of(terms, method),
-            lambda: connect(tally.add) if connect else self.verifier(),
+            lambda: connect(tally.add) if connect else self.verifier(prompts),
             lambda: self.base,
         )
         try:
@@ -112,9 +113,19 @@ class Pair(evaluation.Pair):
         token_ids = tuple(token.id for token in emitter.tokens)
         return Written(emitter.text(), tally.statistics(), loop.ended, token_ids)
 
-    def verifier(self) -> Verifier:
-        """A verifier in this process, with generalist and base."""
-        return EngineVerifier(self.generalist, self.base)
+    def verifier(
+        self,
+        prompts: Prompts,
+        around: Callable[[Verifier], Any] = lambda inner: inner,
+    ) -> Verifier:
+        """A verifier in this process, with generalist and base; `around` puts another
+        around the part that a server would be."""
+        words, ids = self.other, prompts.generalist_ids
+        if words is None:
+            alone: Verifier = around(EngineVerifier(self.generalist, self.base))
+            return alone
+        theirs = ByteEngineVerifier(self.generalist, words.large, lambda _: ids)
+        return AnyVocabulary(around(theirs), lambda: words.small, (), lambda: self.base)
 
 
 class Bench:

@@ -29,15 +29,20 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from decoding_core.errors import MessageError, VocabularyMismatchError
 from decoding_core.messages import NOTHING_LEFT_OUT, Candidates
+from decoding_core.sampling import Floats
 
 LONGEST_PIECE = 1024  # bytes of a token; longer ones are no words
 _LOWEST = -700.0
-"""The logarithm of what is as good as nothing, and no zero yet."""
+_LEAST = math.exp(_LOWEST)  # as good as nothing, and no zero yet
+_NO_TOKEN, _UNKNOWN, _END = -1, -2, -3  # in the place of a token of one's own
 
 Tokenize = Callable[[str], Sequence[int]]
 
@@ -59,14 +64,52 @@ class ByteVocabulary:
         self.end_id = end_ids[0] if end_ids else -1
         self._tokenize = tokenize
         self._ids: dict[bytes, int] = {}
+        self._again: dict[bytes, list[int]] = {}  # tokens of the same bytes as another
         for token, piece in enumerate(pieces):
-            if piece and token not in self.end_ids:
-                self._ids.setdefault(piece, token)
-        self._longest = max(map(len, self._ids), default=0)
+            if not piece or token in self.end_ids:
+                continue
+            if self._ids.setdefault(piece, token) != token:
+                self._again.setdefault(piece, []).append(token)
+        self.longest = max(map(len, self._ids), default=0)  # bytes of a token
+
+    @cached_property
+    def _sorted(self) -> tuple[list[bytes], NDArray[np.int32]]:
+        strings = sorted(
+            (piece, token)
+            for token, piece in enumerate(self.pieces)
+            if piece and token not in self.end_ids
+        )
+        places = np.full(len(self.pieces), -1, np.int32)
+        places[[token for _, token in strings]] = np.arange(len(strings))
+        return [piece for piece, _ in strings], places
+
+    @property
+    def places(self) -> NDArray[np.int32]:
+        """The place (V,) of each token among all strings by their bytes; below 0 for
+        one that is none."""
+        return self._sorted[1]
+
+    def beginning(self, prefix: bytes) -> tuple[int, int, int]:
+        """Among all strings the first place of those that begin with `prefix`, that
+        behind those that are it, and that behind all of them."""
+        strings, _ = self._sorted
+        low = bisect_left(strings, prefix)
+        if low == len(strings) or not strings[low].startswith(prefix):
+            return low, low, low
+        same = bisect_right(strings, prefix, low)
+        rising = prefix.rstrip(b"\xff")  # whose last byte has one above it
+        behind = rising[:-1] + bytes([rising[-1] + 1]) if rising else None
+        high = bisect_left(strings, behind, same) if behind else len(strings)
+        return low, same, high
+
+    def tokens_of(self, piece: bytes) -> list[int]:
+        """The tokens that are these bytes."""
+        first = self._ids.get(piece)
+        return [] if first is None else [first, *self._again.get(piece, ())]
 
     def text(self, token_ids: Sequence[int]) -> bytes:
         """The bytes of tokens."""
-        return b"".join(self.pieces[token] for token in token_ids)
+        return b"".join(map(self.pieces.__getitem__, token_ids))
 
     def spelled(self, data: bytes) -> list[int]:
         """Tokens whose bytes are exactly `data`: those of the model's own tokenizer up
@@ -85,7 +128,7 @@ class ByteVocabulary:
                 found.append(token)
                 at += len(piece)
         while at < len(data):
-            sizes = range(min(self._longest, len(data) - at), 0, -1)
+            sizes = range(min(self.longest, len(data) - at), 0, -1)
             fitting = (data[at : at + size] for size in sizes)
             piece = next((one for one in fitting if one in self._ids), b"")
             if not piece:
@@ -119,6 +162,19 @@ class Wording:
         self.own, self.other = own, other
         self._of_token: dict[int, tuple[int, ...]] = {}
         self._of_bytes: dict[bytes, tuple[int, ...]] = {}
+        self._first = np.full(len(other.pieces), _UNKNOWN, np.int32)
+        self._first[[one for one in other.end_ids if one < len(other.pieces)]] = _END
+
+    def first(self, token_ids: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The first of one's own tokens (K,) of tokens of the other vocabulary (K,);
+        below 0 where there is none, and `_END` for one that ends a text."""
+        found = self._first[token_ids]
+        if (unknown := token_ids[found == _UNKNOWN]).size:
+            self._first[unknown] = [
+                next(iter(self.token(token)), _NO_TOKEN) for token in unknown.tolist()
+            ]
+            found = self._first[token_ids]
+        return found
 
     def token(self, token_id: int) -> tuple[int, ...]:
         """One's own tokens of a token of the other vocabulary; () if there are none."""
@@ -154,25 +210,31 @@ class Border:
 
 
 def borders_of(
-    rows: Sequence[Candidates], stretch: bytes, vocabulary: ByteVocabulary
+    rows: Sequence[Candidates],
+    stretch: bytes,
+    vocabulary: ByteVocabulary,
+    reach: int = 0,
 ) -> list[Border]:
     """The borders that a server's rows stand at, one behind the other, each leading to
-    the next by a token of its row. Raises MessageError if the rows do not follow the
-    text: then the server's tokens have other bytes than it said."""
+    the next by a token of its row. The starts of the rows count from `reach` bytes of
+    the stretch on; what begins before the stretch is left out. Raises MessageError if
+    the rows do not follow the text: then the server's tokens have other bytes than it
+    said."""
     found: list[Border] = []
     for row in rows:
+        start = reach + row.start
         row.check(len(vocabulary.pieces))
         if not found:
-            found.append(Border(row.start, 0.0, row))
+            if start >= 0:
+                found.append(Border(start, 0.0, row))
             continue
         last = found[-1]
-        between = stretch[last.start : row.start]
+        between = stretch[last.start : start]
+        ids, logprobs = last.row.token_ids, last.row.generalist_logprobs
         leading = [
-            (float(logprob), token)
-            for token, logprob in zip(
-                last.row.token_ids.tolist(), last.row.generalist_logprobs, strict=True
-            )
-            if between and vocabulary.pieces[token] == between
+            (float(logprobs[place]), token)
+            for token in vocabulary.tokens_of(between)
+            for place in (ids == token).nonzero()[0]
         ]
         if not leading:
             raise MessageError(
@@ -181,45 +243,76 @@ def borders_of(
             )
         logprob, token = max(leading)
         weight = last.log_weight + logprob
-        found.append(Border(row.start, weight, row, last, token))
+        found.append(Border(start, weight, row, last, token))
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class _Strings:
-    """The candidates at a border, sorted by their bytes."""
+    """The candidates at a border that are strings, K of them."""
 
-    pieces: Sequence[bytes]
-    ids: Sequence[int]
-    probabilities: Sequence[float]
+    ids: NDArray[np.int32]  # (K,)
+    probabilities: Floats  # (K,)
+    own: NDArray[np.int32]  # (N,) their first tokens of one's own, rising
+    masses: Floats  # (N,) the probabilities of the strings with each of these
     end: float  # probability that the text ends here
     missing: float  # what the candidates leave out
 
-    @classmethod
-    def of(
-        cls, row: Candidates, vocabulary: ByteVocabulary, but: int | None
-    ) -> _Strings:
-        probabilities = np.exp(row.generalist_logprobs.astype(np.float64)).tolist()
-        found, end = [], 0.0
-        for token, probability in zip(
-            row.token_ids.tolist(), probabilities, strict=True
-        ):
-            if token == but:
-                continue
-            if token in vocabulary.end_ids:
-                end += probability
-            elif vocabulary.pieces[token]:
-                found.append((vocabulary.pieces[token], token, probability))
-        found.sort()
-        pieces, ids, masses = zip(*found, strict=True) if found else ((), (), ())
-        return cls(pieces, ids, masses, end, max(0.0, 1.0 - end - sum(masses)))
+    def within(
+        self, vocabulary: ByteVocabulary, low: int, high: int
+    ) -> NDArray[np.intp]:
+        """The indices of the strings whose places lie there."""
+        places = vocabulary.places[self.ids]
+        return ((low <= places) & (places < high)).nonzero()[0]
 
-    def beginning(self, prefix: bytes) -> range:
-        """The places of the strings that begin with `prefix`."""
-        low = high = bisect_left(self.pieces, prefix)
-        while high < len(self.pieces) and self.pieces[high].startswith(prefix):
-            high += 1
-        return range(low, high)
+
+def _strings_of(
+    borders: Sequence[Border], wording: Wording, most: int | None
+) -> list[_Strings]:
+    """The strings at each border, of all borders at once: they are many and small."""
+    if not borders:
+        return []
+    count, numbers = len(borders), np.arange(len(borders) + 1)
+    at = numbers[:-1].repeat([len(one.row.token_ids) for one in borders])
+    ids = np.concatenate([one.row.token_ids for one in borders])
+    logprobs = np.concatenate([one.row.generalist_logprobs for one in borders])
+    probabilities = np.exp(logprobs.astype(np.float64))
+    own = wording.first(ids)
+    most = len(ids) if most is None else most
+    for number, one in enumerate(borders[1:]):
+        if one.before is borders[number] and len(one.before.row.token_ids) > most:
+            own[(at == number) & (ids == one.through)] = _NO_TOKEN
+    ends = np.bincount(at, probabilities * (own == _END), count)
+    strings = (own >= 0).nonzero()[0]
+    at, ids, probabilities = at[strings], ids[strings], probabilities[strings]
+    missing = 1.0 - ends - np.bincount(at, probabilities, count)
+    keys, masses = _merged(at * len(wording.own.pieces) + own[strings], probabilities)
+    of_strings = at.searchsorted(numbers).tolist()
+    of_own = keys.searchsorted(numbers * len(wording.own.pieces)).tolist()
+    own = (keys % len(wording.own.pieces)).astype(np.int32)
+    lost, end = missing.tolist(), ends.tolist()
+    found = []
+    for number in range(count):
+        low, high = of_strings[number : number + 2]
+        start, stop = of_own[number : number + 2]
+        found.append(
+            _Strings(
+                *(ids[low:high], probabilities[low:high]),
+                *(own[start:stop], masses[start:stop]),
+                *(end[number], max(0.0, lost[number])),
+            )
+        )
+    return found
+
+
+def _merged(keys: NDArray[Any], masses: Floats) -> tuple[NDArray[Any], Floats]:
+    """Each key once, rising, with the sum of its masses."""
+    if not len(keys):
+        return keys, masses
+    order = keys.argsort(kind="stable")
+    keys = keys[order]
+    begins = np.concatenate([[True], keys[1:] != keys[:-1]]).nonzero()[0]
+    return keys[begins], np.add.reduceat(masses[order], begins)
 
 
 class ProjectedRows:
@@ -244,12 +337,8 @@ class ProjectedRows:
         self._index = dict(
             zip(reversed(self._places), range(len(token_ids), -1, -1), strict=True)
         )
-        after = {id(one.before): one.through for one in borders}
-        self._borders = []
-        for one in borders:
-            more = most is not None and len(one.row.token_ids) > most
-            but = after.get(id(one)) if more else None
-            self._borders.append((one, _Strings.of(one.row, wording.other, but)))
+        strings = _strings_of(borders, wording, most)
+        self._borders = list(zip(borders, strings, strict=True))
         self._agrees: dict[int, bool] = {}  # by the id of a border
 
     def row(
@@ -259,51 +348,58 @@ class ProjectedRows:
         among them `added`; None: the other model says nothing of this place. `end_id`
         is the token that ends a text."""
         at = self._places[index]
-        masses, missing = self._masses(index, at, end_id)
-        if not masses:
+        ids, masses, missing = self._masses(index, at, end_id)
+        if not ids.size:
             return None
-        total = sum(masses.values()) + missing
-        if added is not None and added not in masses:
-            logprob = -math.inf
-            if piece := self._wording.own.pieces[added]:
-                logprob = self._reached(at + len(piece)) - self._reached(at)
-            masses[added] = total * math.exp(max(_LOWEST, min(0.0, logprob)))
-        ids = sorted(masses)
-        logprobs = np.log(np.array([masses[token] for token in ids]) / total)
+        total = float(np.add.reduce(masses)) + missing
+        if added is not None:
+            place = int(ids.searchsorted(added))
+            if place == len(ids) or ids[place] != added:
+                logprob = -math.inf
+                if piece := self._wording.own.pieces[added]:
+                    logprob = self._reached(at + len(piece)) - self._reached(at)
+                mass = total * math.exp(max(_LOWEST, min(0.0, logprob)))
+                ids = np.insert(ids, place, added)
+                masses = np.insert(masses, place, mass)
         tail = math.log(missing / total) if missing > 0.0 else NOTHING_LEFT_OUT
-        return Candidates(
-            np.array(ids, np.int32),
-            np.clip(logprobs, _LOWEST, 0.0),
-            None,
-            tail,
-        )
+        probabilities = np.maximum(masses / total, _LEAST)
+        return Candidates(ids, np.minimum(np.log(probabilities), 0.0), None, tail)
 
     def _masses(
         self, index: int, at: int, end_id: int
-    ) -> tuple[dict[int, float], float]:
-        """What may be each token: by strings that agree with one's own tokens before
-        the place, or by their bytes alone if none does; and what the candidates leave
-        out. All but for one factor."""
-        for strictly in (True, False):
+    ) -> tuple[NDArray[np.int32], Floats, float]:
+        """What may be each token (K,), rising: by strings that agree with one's own
+        tokens before the place; if none does, with those since a border; or by their
+        bytes alone; and what the candidates leave out. All but for one factor."""
+        longest = self._wording.other.longest
+        near = [one for one in self._borders if 0 <= at - one[0].start <= longest]
+        known: tuple[Callable[[Border], bool], ...]
+        known = (self._agree, lambda one: one.start in self._index, lambda _: True)
+        for place, counts in enumerate(known):
+            strictly = place < len(known) - 1
             said = [
-                (border.log_weight, found, strings.missing if border.start == at else 0)
-                for border, strings in self._borders
-                if border.start <= at and (self._agree(border) or not strictly)
-                for found in [self._next(border, strings, index, end_id, strictly)]
-                if found or border.start == at
+                (border, strings, *self._next(border, strings, index, end_id, strictly))
+                for border, strings in near
+                if counts(border)
             ]
-            if any(found for _, found, _ in said):
+            said = [one for one in said if one[2].size or one[0].start == at]
+            if any(ids.size for _, _, ids, _ in said):
                 break
         else:
-            return {}, 0.0
-        highest = max(weight for weight, _, _ in said)
-        masses, missing = dict[int, float](), 0.0
-        for log_weight, found, left_out in said:
-            weight = math.exp(max(_LOWEST, log_weight - highest))
-            missing += weight * left_out
-            for token, probability in found:
-                masses[token] = masses.get(token, 0.0) + weight * probability
-        return {token: mass for token, mass in masses.items() if mass}, missing
+            return np.empty(0, np.int32), np.empty(0), 0.0
+        if len(said) == 1:
+            [(border, strings, ids, masses)] = said
+            return ids, masses, strings.missing if border.start == at else 0.0
+        highest = max(border.log_weight for border, *_ in said)
+        shares, missing = list[Floats](), 0.0
+        for border, strings, _, probabilities in said:
+            weight = math.exp(max(_LOWEST, border.log_weight - highest))
+            shares.append(weight * probabilities)
+            if border.start == at:
+                missing += weight * strings.missing
+        every = np.concatenate([ids for _, _, ids, _ in said])
+        ids, masses = _merged(every, np.concatenate(shares))
+        return ids, masses, missing
 
     def _next(
         self,
@@ -312,33 +408,35 @@ class ProjectedRows:
         index: int,
         end_id: int,
         strictly: bool,
-    ) -> list[tuple[int, float]]:
-        """The token of each string of a border that comes next at a place."""
+    ) -> tuple[NDArray[np.int32], Floats]:
+        """The tokens (N,) that come next at a place by the strings of a border, rising,
+        and their probabilities."""
         at, wording = self._places[index], self._wording
-        found = list[tuple[int, float]]()
         if border.start == at:
-            if strings.end:
-                found.append((end_id, strings.end))
-            for token, probability in zip(
-                strings.ids, strings.probabilities, strict=True
-            ):
-                if own := wording.token(token):
-                    found.append((own[0], probability))
-            return found
+            if not strings.end:
+                return strings.own, strings.masses
+            return _merged(
+                np.append(strings.own, np.int32(end_id)),
+                np.append(strings.masses, strings.end),
+            )
         begun = self._text[border.start : at]
+        _, same, high = wording.other.beginning(begun)
         path = self._tokens[self._index.get(border.start, index) : index]
-        for i in strings.beginning(begun):
-            if len(strings.pieces[i]) == len(begun):
-                continue
+        found, firsts = list[int](), list[int]()
+        for i in (
+            strings.within(wording.other, same, high).tolist() if same < high else ()
+        ):
+            token = int(strings.ids[i])
             if not strictly:
-                own = wording.rest(strings.pieces[i][len(begun) :])
-            elif (own := wording.token(strings.ids[i]))[: len(path)] == path:
+                own = wording.rest(wording.other.pieces[token][len(begun) :])
+            elif (own := wording.token(token))[: len(path)] == path:
                 own = own[len(path) :]
             else:
                 continue
             if own:
-                found.append((own[0], strings.probabilities[i]))
-        return found
+                found.append(i)
+                firsts.append(own[0])
+        return _merged(np.array(firsts, np.int32), strings.probabilities[found])
 
     def _agree(self, border: Border) -> bool:
         """Whether the tokens up to a border are written as the text is."""
@@ -367,11 +465,11 @@ class ProjectedRows:
                 data = self._text[border.start : place]
                 if border.start + len(data) < place:
                     continue  # the place lies behind the stretch
-                mass = sum(
-                    strings.probabilities[i]
-                    for i in strings.beginning(data)
-                    if not met or len(strings.pieces[i]) > len(data)
+                low, same, high = self._wording.other.beginning(data)
+                going_on = strings.within(
+                    self._wording.other, same if met else low, high
                 )
+                mass = float(strings.probabilities[going_on].sum())
                 if mass:
                     logs.append(border.log_weight + math.log(mass))
         return float(np.logaddexp.reduce(logs)) if logs else -math.inf

@@ -236,7 +236,10 @@ class TokenBlock:
 
 def digest(token_ids: Sequence[int]) -> int:
     """CRC-32 of token ids: a check that both sides hold the same text, no secret."""
-    return zlib.crc32(np.asarray(token_ids, dtype="<u4").tobytes())
+    given: Any = token_ids
+    if isinstance(token_ids, bytes):  # of a session in bytes
+        given = np.frombuffer(token_ids, np.uint8)
+    return zlib.crc32(np.asarray(given, dtype="<u4").tobytes())
 
 
 _UP = struct.Struct("<BBHIQIIHHd")

@@ -515,7 +515,7 @@ class ByteEngineVerifier(VerifierHere):
         role = self._role
         if role is None:
             raise MessageError("verify was called before open")
-        if digest(list(self._text[: block.position])) != block.digest:
+        if digest(bytes(self._text[: block.position])) != block.digest:
             raise MessageError("the block does not follow the text")
         self._text[block.position :] = bytes([*block.settled, *block.drafted])
         started = time.perf_counter()

@@ -72,7 +72,7 @@ def plainness(bench: Bench, task: Task, text: str, max_tokens: int) -> Plainness
     found = find_passages(task.history, asked.request)
     known = {stem(word.text) for word in words_of(asked.told)}
     known.update(stem(w.text) for past in found for w in words_of(past.text))
-    prompts = pair.builder().build(asked.request, found, asked.notes, max_tokens)
+    prompts = pair.built(asked.request, found, asked.notes, max_tokens)
     vocabulary = pair.small.vocabulary
     ids = vocabulary.tokenize(text)
     ends = np.cumsum([len(vocabulary.piece(token)) for token in ids])

@@ -196,7 +196,7 @@ def written(
     person stopped, and ContextFullError if the request leaves no room for a text."""
     request, pair = task.asked.request, bench.pair
     found = find_passages(task.history, request)
-    prompts = pair.builder().build(request, found, task.asked.notes, max_tokens)
+    prompts = pair.built(request, found, task.asked.notes, max_tokens)
     ids = {"public": prompts.public_ids, "private": prompts.private_ids}
     depends = {
         "prompts": key_of(ids),

@@ -13,7 +13,7 @@ from decoding_core.errors import InvalidSettingsError
 from decoding_core.methods import build
 from decoding_core.settings import MethodSettings, Threshold
 from decoding_core.verifier import VerifierRole, role_of
-from edge_app.evaluation.pair import Readers, read
+from edge_app.evaluation.pair import Readers, ReadersOfTwo, read
 from edge_app.retrieval.context import Prompts
 from edge_app.retrieval.personalisation import USUAL
 from edge_app.service.text_job import as_read
@@ -133,11 +133,12 @@ def nats_of(
     readers: Readers, ids: Sequence[int], targets: Sequence[Target]
 ) -> dict[str, float]:
     """What `ids` cost together after the prompts of the readers: under B, S and L, and
-    under each target by its key."""
+    under each target by its key, less those of which a generalist of another vocabulary
+    knows nothing."""
     strengths = sorted({t.value or 0.0 for t in targets if t.name == "T"})
     limits = sorted({t.value or 0.0 for t in targets if t.name == "clipped"})
     found = read(readers, ids, strengths, limits)
-    costs = {"B": found.base, "S": found.specialist, "L": found.generalist}
+    costs = {"B": found.base, "S": found.specialist}
     for row, strength in enumerate(strengths):
         costs[Target("T", strength).key] = found.steered[row]
     log_ratio = found.base - found.generalist
@@ -146,7 +147,9 @@ def nats_of(
         norm = np.log(found.kept[row])
         costs[Target("clipped", limit).key] = found.specialist - stays + norm
     nats = {name: float(each.sum()) for name, each in costs.items()}
-    if any(target.name == "L with history" for target in targets):
-        informed = read(replace(readers, public_ids=readers.private_ids), ids, (), ())
-        nats["L with history"] = float(informed.generalist.sum())
+    nats["L"] = readers.nats_of_generalist(ids, found.generalist)
+    informed = any(target.name == "L with history" for target in targets)
+    if informed and not isinstance(readers, ReadersOfTwo):
+        read_by = replace(readers, public_ids=readers.private_ids)
+        nats["L with history"] = float(read(read_by, ids, (), ()).generalist.sum())
     return nats

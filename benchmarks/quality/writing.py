@@ -21,12 +21,14 @@ from base.extras import how_to_add
 from benchmarks.cache import key_of
 from benchmarks.pair import Bench
 from benchmarks.quality.arms import RERANKED, Arm, Target, nats_of, target_of
+from decoding_core.byte_space import ByteVocabulary
 from decoding_core.errors import (
     ContextFullError,
     InvalidSettingsError,
     MessageError,
 )
 from decoding_core.messages import (
+    BYTES_VERSION,
     DraftBlock,
     FrameFormat,
     OpenSession,
@@ -34,7 +36,12 @@ from decoding_core.messages import (
     Verdict,
 )
 from decoding_core.protocols import Verifier
-from decoding_core.verifier import VerifierHere, role_of
+from decoding_core.verifier import (
+    ByteEngineVerifier,
+    VerifierHere,
+    bytes_role,
+    role_of,
+)
 from decoding_core.wire_json import (
     open_from_json,
     open_to_json,
@@ -104,6 +111,7 @@ class FramedVerifier(VerifierHere):
     counted and decoded. What HTTP and WebSocket add is not counted."""
 
     local = False
+    speaks_bytes = False  # until it is asked in tokens
 
     def __init__(self, inner: Verifier, emit: Emit) -> None:
         super().__init__()
@@ -113,12 +121,11 @@ class FramedVerifier(VerifierHere):
 
     def open(self, request: OpenSession) -> SessionOpened:
         """Begin a text; raises what the verifier inside raises."""
-        self._format = role_of(request.terms).frames
+        role, in_bytes = role_of(request.terms), request.version == BYTES_VERSION
+        self._format = (bytes_role(role) if in_bytes else role).frames
         self._out.clear()
         body = self._sent("open", json.dumps(open_to_json(request)).encode())
-        checked = json.loads(body)
-        del checked["version"]  # as the server's checks leave it
-        opened = self._inner.open(open_from_json(checked))
+        opened = self._inner.open(open_from_json(json.loads(body)))
         answer = self._received("open", json.dumps(opened_to_json(opened)).encode())
         return opened_from_json(json.loads(answer))
 
@@ -135,6 +142,11 @@ class FramedVerifier(VerifierHere):
         )
         assert isinstance(answer, Verdict)
         return answer
+
+    def vocabulary(self) -> ByteVocabulary:
+        """The generalist's tokens, not counted: a device asks for them once."""
+        assert isinstance(self._inner, ByteEngineVerifier)
+        return self._inner.vocabulary()
 
     def close(self) -> None:
         """End the text."""
@@ -258,9 +270,9 @@ class Lab:
             if not arm.refusal:
                 of = {"settings": asdict(arm.settings)}
                 body = result(history, of, partial(self.written, case, arm))
-                outcome = Outcome(**body)
+                outcome = Outcome(**body) if body else None
             target = target_of(arm.settings)
-            nats = cost["nats"][target.key] if target else None
+            nats = cost["nats"].get(target.key) if target else None
             yield Result(case, arm, outcome, cost["size"], nats)
 
     def _worn(self, history: str) -> str | None:
@@ -277,13 +289,18 @@ class Lab:
     def written(
         self, case: Case, arm: Arm, prompts: Prompts, history: str
     ) -> dict[str, Any]:
-        """What an arm writes."""
+        """What an arm writes; nothing if two vocabularies let it not."""
         pair = self.bench.pair
+        reads = role_of(arm.settings.terms()).method.reads_history
+        if pair.other is not None and reads == "generalist":
+            return {}
         written = pair.write_from(
             prompts,
             arm.settings,
             self.how.max_tokens,
-            lambda emit: FramedVerifier(pair.verifier(), emit),
+            lambda emit: pair.verifier(
+                prompts, lambda inner: FramedVerifier(inner, emit)
+            ),
             reads=history,
         )
         counts = written.statistics
@@ -307,5 +324,5 @@ class Lab:
         """What the true text costs, and how many of its bytes were counted."""
         pair = self.bench.pair
         ids, size, _ = pair.counted(case.text, self.how.max_tokens)
-        readers = pair.readers(prompts, reads=history)
+        readers = pair.readers(prompts, case, history)
         return {"size": size, "nats": nats_of(readers, ids, targets)}

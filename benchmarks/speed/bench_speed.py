@@ -15,7 +15,15 @@ from typing import Any
 import click
 
 from benchmarks.cache import versions
-from benchmarks.options import AT_LEAST_ONE, JSON, Decorator, Listed, flag, option
+from benchmarks.options import (
+    AT_LEAST_ONE,
+    FILE,
+    JSON,
+    Decorator,
+    Listed,
+    flag,
+    option,
+)
 from benchmarks.speed.one_text import (
     Cell,
     Clock,
@@ -42,7 +50,7 @@ from edge_app.sample import make_ready
 from models.command_line import Command
 from models.files import locate
 from models.local.finding import sha256_of
-from models.prompts import Request
+from models.prompts import Request, public_messages
 from models.running.settings import usable_cores
 from personal_store import Store
 
@@ -94,6 +102,7 @@ class Pair:
     prompts: Prompts
     acceptance: float | None = None  # of the trace; None if the models decide
     end_ids: frozenset[int] = frozenset()
+    messages: tuple[tuple[str, str], ...] = ()  # with two vocabularies
 
 
 def _list(name: str, items: Listed, said: str) -> Decorator:
@@ -117,6 +126,10 @@ def _list(name: str, items: Listed, said: str) -> Decorator:
     "Blocks that may be out, or auto.",
 )
 @option("--tokens", AT_LEAST_ONE, None, "Tokens of a text, at most.")
+@option(
+    *("--generalist", FILE, None),
+    "Also the embedded specialist with this one, of another vocabulary.",
+)
 @flag("--markdown", "A table in Markdown.")
 @JSON
 def command(**options: Any) -> None:
@@ -142,6 +155,8 @@ def command(**options: Any) -> None:
             pairs += [
                 paced(share, options["tokens"]) for share in options["acceptance"]
             ]
+    if options["generalist"]:
+        pairs.append(embedded(options["tokens"], options["generalist"]))
     rows, alone = measured(pairs, options)
     lines = table(rows)
     if options["markdown"]:
@@ -192,8 +207,12 @@ def measured(
             if pair.name not in alone:
                 alone[pair.name] = measured_alone(pair)
             engines = pair.engines
-            with closing(engines.device()) as model, serving(engines) as near:
-                device = Device(model, pair.prompts, pair.end_ids)
+            with (
+                closing(engines.device()) as model,
+                closing(engines.device()) as base,
+                serving(engines) as near,
+            ):
+                device = Device(model, pair.prompts, pair.end_ids, pair.messages, base)
                 # What is imported and allocated once belongs to no figure.
                 device.write(near, MethodSettings(method="generalist"), 2)
                 for trip in trips:
@@ -254,8 +273,9 @@ def measured_alone(pair: Pair) -> Unloaded:
                 model.close()
 
 
-def embedded(tokens: int) -> Pair:
-    """The embedded pair, on the sample letter and what is found for it."""
+def embedded(tokens: int, generalist: Path | None = None) -> Pair:
+    """The embedded pair, or its specialist with another generalist, on the sample
+    letter and what is found for it."""
     from models.running.loading import load_model
 
     request = Request(sample.REQUEST, "email", sample.RECIPIENT)
@@ -271,7 +291,15 @@ def embedded(tokens: int) -> Pair:
         words, context = model.vocabulary, model.context_length
         builder = PromptBuilder(words.tokenize, model.chat_template, context)
         prompts = builder.build(request, passages, "", tokens)
-        return Pair("embedded", Embedded(context), prompts, end_ids=words.end_ids)
+        engines = Embedded(context, generalist=generalist)
+        if generalist is None:
+            return Pair("embedded", engines, prompts, end_ids=words.end_ids)
+        said = tuple((one.role, one.content) for one in public_messages(request))
+        return Pair(
+            *("two vocabularies", engines, prompts),
+            end_ids=words.end_ids,
+            messages=said,
+        )
 
 
 def paced(acceptance: float, tokens: int) -> Pair:

@@ -16,6 +16,7 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from statistics import fmean, median
 from typing import Any
 
@@ -25,6 +26,7 @@ from benchmarks.speed.serving import Address
 from cloud_api.engine.models import Models
 from decoding_core.messages import OpenSession
 from decoding_core.methods import build
+from decoding_core.protocols import Verifier
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import read_text
 from edge_app.decoding.events import (
@@ -38,9 +40,11 @@ from edge_app.decoding.events import (
 )
 from edge_app.decoding.loop import DecodeLoop
 from edge_app.decoding.session import VerifierSession
+from edge_app.decoding.two_vocabularies import AnyVocabulary
 from edge_app.retrieval.context import Prompts
 from edge_app.service.text_job import as_read
 from edge_app.transport.client import CloudVerifier
+from models.running.interface import bytes_of
 
 BLOCKS = (1, 2, 4, 8, 16)  # tokens of the passes that are timed
 
@@ -87,6 +91,10 @@ class Device:
     model: Any
     prompts: Prompts
     end_ids: Collection[int] = ()
+    messages: Sequence[tuple[str, str]] = ()
+    """Role and text of those of the public prompt, if the server has another
+    vocabulary."""
+    base: Any = None  # runs here if it does
 
     def write(
         self, address: Address, settings: MethodSettings, max_tokens: int
@@ -100,12 +108,16 @@ class Device:
         engine.rollback(0)
         emitter = EventEmitter(clock.hear, lambda _: b"")
         cloud = CloudVerifier(address.url, address.token, clock.hear)
+        verifier: Verifier = cloud
+        if self.messages:
+            own = partial(bytes_of, self.model.model)
+            verifier = AnyVocabulary(cloud, own, self.messages, self.base.sequence)
         request = OpenSession(
             prompts.public_ids, (), engine.vocabulary_id, settings.terms()
         )
         try:
             session = VerifierSession(
-                cloud, request, emitter.notice, may_go_offline=False
+                verifier, request, emitter.notice, may_go_offline=False
             )
             cloud.reach()
             clock.began = time.perf_counter()
@@ -154,9 +166,10 @@ def unloaded(
 ) -> Unloaded:
     """Time each engine after its prompt, each figure the median of `times`."""
     (draft,) = timed(device, private, (1,), times).values()
-    return Unloaded(
-        draft, *(timed(one, public, BLOCKS, times) for one in server.opened())
-    )
+    generalist, *base = (timed(one, public, BLOCKS, times) for one in server.opened())
+    # With two vocabularies the base runs on the device, and has the same weights.
+    base = base or [timed(device, public, BLOCKS, times)]
+    return Unloaded(draft, generalist, *base)
 
 
 def timed(

@@ -71,16 +71,18 @@ class Paced:
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """The embedded pair, each model on one thread."""
+    """The embedded pair, or its specialist with another generalist; each model on one
+    thread."""
 
     context: int  # tokens a text
     trace: Trace | None = None
+    generalist: Path | None = None  # of another vocabulary
 
     @property
     def files(self) -> tuple[Path, ...]:
         """The models' files: the specialist's, which is the base's too, and the
         generalist's."""
-        return locate("specialist"), locate("generalist")
+        return locate("specialist"), self.generalist or locate("generalist")
 
     def device(self) -> Any:
         """The specialist."""

@@ -127,7 +127,7 @@ class BytesVerifier:
         sent = replace(
             block,
             position=known,
-            digest=digest(list(whole[:known])),
+            digest=digest(whole[:known]),
             settled=tuple(settled),
             drafted=tuple(whole[start:]),
         )
@@ -175,8 +175,7 @@ class BytesVerifier:
             first -= 1
             reach += len(own.pieces[out.token_ids[first]])
         stretch = out.token_ids[first:]
-        placed = [replace(row, start=reach + row.start) for row in rows]
-        borders = borders_of(placed, own.text(stretch), self._wording.other)
+        borders = borders_of(rows, own.text(stretch), self._wording.other, reach)
         most = None if role.adds_draft else role.terms.candidates
         projected = ProjectedRows(self._wording, borders, stretch, most)
         found = list[Candidates]()

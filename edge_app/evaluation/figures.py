@@ -122,7 +122,8 @@ class Group:
     size: int  # bytes that were counted
     best: float  # the cheapest strength on these very texts
     nats: dict[str, Estimate]  # per byte: `B`, `S`, `L`, `T 0.5` and so on
-    changes: dict[str, Change]  # `S - B`, `L - B` and, by strength, `T 0.5 - L`
+    changes: dict[str, Change]
+    """`S - B`, `L - B` and, by strength, `T 0.5 - L` and `T 0.5 - S`."""
     kept: dict[float, Estimate]  # share kept by the server, by threshold
 
     @property
@@ -167,6 +168,7 @@ def _group(
             "S - B": d.change(d.specialist, d.base),
             "L - B": d.change(d.generalist, d.base),
             **{f"{t} - L": d.change(n, d.generalist) for t, n in targets.items()},
+            **{f"{t} - S": d.change(n, d.specialist) for t, n in targets.items()},
         },
         kept={
             limit: d.per_token(counts)

@@ -24,9 +24,9 @@ from decoding_core.messages import (
     digest,
 )
 from decoding_core.protocols import Engine
-from decoding_core.sampling import Floats
+from decoding_core.sampling import Floats, log_softmax
 from decoding_core.settings import MethodSettings
-from decoding_core.verifier import ByteEngineVerifier
+from decoding_core.verifier import ByteEngineVerifier, read_text
 from edge_app.decoding.two_vocabularies import BytesVerifier
 from models.chat import prompt_ids
 from models.prompts import Message, Request, public_messages
@@ -34,6 +34,7 @@ from models.running.interface import Model, bytes_of
 
 BLOCK = 8  # tokens of a usual block
 _TIMED = 3  # blocks
+_READ = 64  # rows of logits in memory at once
 _CANDIDATES = 1000
 """At each border: with ten times as many as in writing, the share that is kept comes
 out as with one vocabulary."""
@@ -93,7 +94,7 @@ class OtherTokens:
         """`engine` reads a text with the large model; all are used while open."""
         self.small, self.large = bytes_of(small), bytes_of(large)
         self._model, self._engine = large, engine
-        self._wording = Wording(self.small, self.large)
+        self.wording = Wording(self.small, self.large)
 
     def shared(self, texts: Sequence[str]) -> Shared:
         """What the two lists share, and how they cut `texts`."""
@@ -117,6 +118,31 @@ class OtherTokens:
         for verdict, _ in self._blocks(request, before, text, _CANDIDATES):
             yield from verdict.rows
 
+    def nats(
+        self, request: Request, before: Sequence[int], text: Sequence[int]
+    ) -> float:
+        """What `text` costs in the generalist's own tokens, with its end if it has one.
+        Raises as the engine does."""
+        ends = bool(text) and text[-1] in self.small.end_ids
+        spelled = self.large.spelled(self.small.text(text[: len(text) - ends]))
+        prompt = self.prompt(request, before)
+        following: list[list[int]] = [[token] for token in spelled]
+        following += [sorted(self.large.end_ids)] if ends else []
+        nats = 0.0
+        for first in range(0, len(following), _READ):
+            chunk = following[first : first + _READ]
+            read = [*prompt, *spelled[: first + len(chunk) - 1]]
+            logits = read_text(self._engine, read, len(chunk))
+            for row, tokens in zip(logits, chunk, strict=True):
+                logprobs = log_softmax(row.astype(np.float64))
+                nats -= float(np.logaddexp.reduce(logprobs[tokens]))
+        return nats
+
+    def prompt(self, request: Request, before: Sequence[int]) -> list[int]:
+        """The generalist's own tokens of the public prompt and of how a text begins."""
+        said = [(one.role, one.content) for one in public_messages(request)]
+        return [*self._prompt_of(said), *self.large.spelled(self.small.text(before))]
+
     def _blocks(
         self,
         request: Request,
@@ -130,7 +156,7 @@ class OtherTokens:
         ).terms()
         said = [(one.role, one.content) for one in public_messages(request)]
         inner = ByteEngineVerifier(self._engine, self.large, self._prompt_of)
-        verifier = BytesVerifier(inner, self._wording, said)
+        verifier = BytesVerifier(inner, self.wording, said)
         verifier.open(OpenSession((), tuple(before), "", terms, BYTES_VERSION))
         whole, done, round_ = [*before, *text], len(before), 0
         while done < len(whole):
@@ -150,8 +176,11 @@ class OtherTokens:
 def spread(row: Candidates, base: Floats) -> Floats:
     """The log-probabilities (V,) of a row (K,): what its candidates leave out is shared
     as the base's log-probabilities (V,) have it. They sum to about 1."""
+    # An end that is no candidate has no bytes to be judged by: it was left out, too.
+    known = row.generalist_logprobs > _LOWEST
+    token_ids, logprobs = row.token_ids[known], row.generalist_logprobs[known]
     others = np.exp(base)
-    others[row.token_ids] = 0.0
+    others[token_ids] = 0.0
     others *= math.exp(max(_LOWEST, row.tail_log_ratio)) / max(others.sum(), _TINY)
-    others[row.token_ids] = np.exp(row.generalist_logprobs.astype(np.float64))
+    others[token_ids] = np.exp(logprobs.astype(np.float64))
     return np.log(np.maximum(others, _TINY))

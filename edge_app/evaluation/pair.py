@@ -39,6 +39,7 @@ from models.running.interface import Model, SlotEngine
 from models.running.loading import load_model
 from models.running.machine import fit_threads
 from models.running.settings import EngineSettings, PersonalAdapter
+from personal_store import Passage
 
 _MOST_ROWS = 128
 _MOST_LOGITS = 1 << 22  # numbers of one model in memory at once: 32 MB in float64
@@ -92,6 +93,12 @@ class Readers:
             strict=True,
         )
 
+    def nats_of_generalist(self, token_ids: Sequence[int], costs: Floats) -> float:
+        """What a text costs the generalist, whose opinions (T,) of its tokens are known
+        already."""
+        del token_ids
+        return float(costs.sum())
+
 
 @dataclass(frozen=True, slots=True)
 class ReadersOfTwo(Readers):
@@ -117,6 +124,11 @@ class ReadersOfTwo(Readers):
                 np.stack([spread(next(large), row) for row in known]),
                 base,
             )
+
+    def nats_of_generalist(self, token_ids: Sequence[int], costs: Floats) -> float:
+        """What the text costs the generalist in its own tokens."""
+        del costs
+        return self.other.nats(self.request, self.beginning, token_ids)
 
 
 def read(
@@ -294,7 +306,7 @@ class Pair:
             read=len(prompts.sources),
             base=float(opinions.base.sum()),
             specialist=float(opinions.specialist.sum()),
-            generalist=float(opinions.generalist.sum()),
+            generalist=readers.nats_of_generalist(ids, opinions.generalist),
             steered=tuple(map(float, opinions.steered.sum(axis=1))),
             kept=tuple(map(float, opinions.kept.sum(axis=1))),
             emitted=tuple(tuple(map(float, row)) for row in emitted),
@@ -305,21 +317,34 @@ class Pair:
     ) -> Prompts:
         """The prompts of the app, with how the text begins at their ends; raises
         ContextFullError. Past texts are chosen with `context`, or the pair's own."""
-        beginning = self.small.vocabulary.tokenize(case.beginning)
+        given = len(self.small.vocabulary.tokenize(case.beginning))
         query = RetrievalQuery(case.request, how.passages, seed=how.seed)
         found = personalisation.find(
             how.personalisation, case.history(), query, context or self.context
         )
-        built = self.builder().build(
-            case.request,
-            found.passages,
-            found.beside(case.background),
-            how.max_tokens + len(beginning),
+        background, room = found.beside(case.background), how.max_tokens + given
+        return self.built(
+            case.request, found.passages, background, room, case.beginning
         )
+
+    def built(
+        self,
+        request: Request,
+        passages: Sequence[Passage],
+        background: str,
+        max_tokens: int,
+        beginning: str = "",
+    ) -> Prompts:
+        """As `PromptBuilder.build`, with how the text begins at the ends, and for a
+        generalist of another vocabulary the public prompt in its tokens."""
+        prompts = self.builder().build(request, passages, background, max_tokens)
+        begun = self.small.vocabulary.tokenize(beginning)
+        theirs = self.other.prompt(request, begun) if self.other else ()
         return replace(
-            built,
-            public_ids=(*built.public_ids, *beginning),
-            private_ids=(*built.private_ids, *beginning),
+            prompts,
+            public_ids=(*prompts.public_ids, *begun),
+            private_ids=(*prompts.private_ids, *begun),
+            generalist_ids=tuple(theirs),
         )
 
     def builder(self) -> PromptBuilder:

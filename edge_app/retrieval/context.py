@@ -238,6 +238,9 @@ class Prompts:
     public_ids: tuple[int, ...]
     private_ids: tuple[int, ...]
     sources: tuple[Source, ...]
+    generalist_ids: tuple[int, ...] = ()
+    """The public prompt in the tokens of a generalist of another vocabulary that runs
+    in this process."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,9 +30,7 @@ def judged(monkeypatch):
     )
     pair = SimpleNamespace(
         small=SimpleNamespace(vocabulary=vocabulary),
-        builder=lambda: SimpleNamespace(
-            build=lambda *_: SimpleNamespace(public_ids=(1,), private_ids=(2,))
-        ),
+        built=lambda *_: SimpleNamespace(public_ids=(1,), private_ids=(2,)),
         readers=lambda _: None,
     )
     bench = SimpleNamespace(pair=pair, result=lambda _, compute: compute())

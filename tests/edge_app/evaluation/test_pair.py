@@ -15,6 +15,7 @@ from numpy.testing import assert_allclose
 from decoding_core.errors import EngineError, StoppedError
 from decoding_core.methods.steering import Steering, log_steered
 from decoding_core.sampling import log_softmax
+from edge_app.evaluation.other_tokens import OtherTokens
 from edge_app.evaluation.pair import Measuring, Readers, read
 from models.chat import prompt_ids
 from models.prompts import public_messages
@@ -72,6 +73,22 @@ def test_a_stop(pair):
     finally:
         pair._stop.clear()
     assert pair.measure(case(), HOW).tokens > 5
+
+
+def test_a_generalist_of_another_vocabulary_costs_what_its_own_tokens_cost(
+    pair, monkeypatch
+):
+    """The embedded pair as if its lists differed: the figures are those of one list,
+    but for what the candidates leave out and other ways to write the text."""
+    one = case()
+    same = pair.measure(one, HOW)
+    models = pair.small, pair.generalist.slots.model
+    monkeypatch.setattr(pair, "other", OtherTokens(*models, pair.generalist))
+    found = pair.measure(one, HOW)
+    assert (found.base, found.specialist) == (same.base, same.specialist)
+    assert found.generalist == pytest.approx(same.generalist, rel=1e-4)
+    assert_allclose(found.steered, same.steered, rtol=0.02)
+    assert_allclose(found.kept, same.kept, rtol=0.02)
 
 
 SIZE = 17
