@@ -29,10 +29,13 @@ from models.running.settings import EngineSettings
 from tests.edge_app.decoding.losing_server import DISTURBANCES, LosingServer
 from tests.edge_app.decoding.test_verifier_session import spread
 from tests.fakes import HashEngine, seeds
+from tests.tokenizer_file import vocabulary_in
 from tests.two_vocabularies import OWN, SERVERS
 from tests.writing import MESSAGES, PUBLIC, Run
 
 OTHER_MODEL = os.environ.get("SPECSTEER_SMOLLM2", "")
+TOKENIZERS = sorted(Path(os.environ.get("SPECSTEER_TOKENIZERS", "-")).glob("**/*.json"))
+"""Published `tokenizer.json` files, such as those of Qwen3, Llama 3.1 and Gemma 3."""
 EXAMPLES = pytest.mark.parametrize(
     "examples", [200, pytest.param(10_000, marks=pytest.mark.slow)]
 )
@@ -46,6 +49,7 @@ VOCABULARIES = pytest.mark.parametrize(
             id="SmolLM2",
             marks=pytest.mark.skipif(not OTHER_MODEL, reason="SPECSTEER_SMOLLM2"),
         ),
+        *(pytest.param(str(one), id=one.parent.name) for one in TOKENIZERS),
     ],
 )
 PIECES = st.sampled_from(
@@ -83,6 +87,8 @@ def vocabulary_of(name):
         more = ("the", " t", "👩", "\r\n", "漢", "́")
         alone = [bytes([byte]) for byte in range(256)]
         return ByteVocabulary([*alone, *(one.encode() for one in more), b""], [262])
+    if name.endswith(".json"):
+        return vocabulary_in(Path(name))
     path = locate("specialist") if name == "embedded" else Path(name)
     return bytes_of(load_model(path, EngineSettings(threads=1)))
 
