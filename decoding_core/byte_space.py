@@ -63,6 +63,7 @@ class ByteVocabulary:
         self.end_ids = frozenset(end_ids)
         self.end_id = end_ids[0] if end_ids else -1
         self._tokenize = tokenize
+        self._wording: Wording | None = None
         self._ids: dict[bytes, int] = {}
         self._again: dict[bytes, list[int]] = {}  # tokens of the same bytes as another
         for token, piece in enumerate(pieces):
@@ -106,6 +107,13 @@ class ByteVocabulary:
         """The tokens that are these bytes."""
         first = self._ids.get(piece)
         return [] if first is None else [first, *self._again.get(piece, ())]
+
+    def wording(self, other: ByteVocabulary) -> Wording:
+        """How the tokens of another vocabulary are written in these; the last one is
+        kept, with all that it has looked up."""
+        if self._wording is None or self._wording.other is not other:
+            self._wording = Wording(self, other)
+        return self._wording
 
     def text(self, token_ids: Sequence[int]) -> bytes:
         """The bytes of tokens."""

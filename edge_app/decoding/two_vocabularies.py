@@ -237,7 +237,7 @@ class AnyVocabulary:
                 f"the method '{role.method.name}' needs a specialist with the "
                 "generalist's vocabulary: choose another method, or another specialist"
             )
-        wording = Wording(self._own(), self._inner.vocabulary())
+        wording = self._own().wording(self._inner.vocabulary())
         verifier = BytesVerifier(self._inner, wording, self._messages)
         if role.method.needs_base and self._base is not None:
             return EdgeBaseVerifier(verifier, self._base())
