@@ -3,6 +3,7 @@
 import math
 import re
 from dataclasses import replace
+from itertools import product
 from random import Random
 
 import numpy as np
@@ -18,6 +19,8 @@ from decoding_core.byte_space import (
 )
 from decoding_core.errors import MessageError, VocabularyMismatchError
 from decoding_core.messages import Candidates
+from decoding_core.methods.steering import Steering, steered
+from decoding_core.residual import coupling_outcomes, rejection_outcomes
 
 MERGES = ByteVocabulary([b"a", b"b", b"ab", b"ba", b"aab", b"", b""], [5])
 """A toy BPE: 5 ends a text, 6 is a control token."""
@@ -115,6 +118,110 @@ def test_rows_in_own_tokens_give_each_text_the_probability_that_the_generalist_g
     assert theirs.keys() == ours.keys()
     for text, probability in theirs.items():
         assert ours[text] == pytest.approx(probability, abs=1e-12, rel=1e-9), text
+
+
+PAIRS = pytest.mark.parametrize(
+    ("own", "other"), [(OWN, MERGES), (BYTES, FALLBACK), (MERGES, OWN)]
+)
+
+
+def begun(vocabulary, model, text):
+    """The probability that a text begins so: of all tokens that first reach its end."""
+    total, unread = 0.0, [(0, (), 1.0)]
+    while unread:
+        at, path, mass = unread.pop()
+        row = model(path)
+        for token, logprob in zip(row.token_ids, row.generalist_logprobs, strict=True):
+            piece, share = vocabulary.pieces[token], mass * math.exp(logprob)
+            if piece and piece.startswith(text[at:]):
+                total += share
+            elif piece and text.startswith(piece, at):
+                unread.append((at + len(piece), (*path, int(token)), share))
+    return total
+
+
+@PAIRS
+def test_a_drafted_token_that_nothing_is_written_with_has_the_probability_of_its_bytes(
+    own, other
+):
+    model, judged = rows_of(other, 7), 0
+    for path in product(range(len(own.pieces)), repeat=2):
+        if {*path} & {own.end_id} or not all(own.pieces[token] for token in path):
+            continue
+        *before, drafted = path
+        text = own.text(path)
+        borders = all_borders(other, model, text)
+        rows = ProjectedRows(Wording(own, other), borders, path)
+        plain = rows.row(len(before), own.end_id)
+        if plain is None or drafted in plain.token_ids:
+            continue
+        row = rows.row(len(before), own.end_id, added=drafted)
+        found = row.generalist_logprobs[row.token_ids == drafted]
+        wanted = begun(other, model, text) / begun(other, model, own.text(before))
+        assert math.exp(float(found[0])) == pytest.approx(wanted, abs=1e-9)
+        judged += 1
+    assert judged or (own, other) != (OWN, MERGES)
+
+
+def emitted(method, specialist, row, threshold=0.5):
+    """Probabilities (V,) of what stands at a place whose draft is from S (V,)."""
+    target = steered(np.log(specialist[row.token_ids]), row, 1.0)
+    found = np.zeros(len(specialist))
+    outcomes = {"lossless": rejection_outcomes, "coupled": coupling_outcomes}
+    for token, share in enumerate(specialist):
+        if not share:
+            continue
+        if method in outcomes:
+            stays, *others = outcomes[method](target, specialist, row, token)
+        else:
+            at = (row.token_ids == token).nonzero()[0]
+            ratio = row.generalist_logprobs[at] - row.base[at]
+            rule = Steering(rule="stochastic").acceptance(ratio, 0.0, threshold)
+            stays = float(rule.sum())
+            others = (1.0 - stays) * target
+        found[token] += share * stays
+        found[row.token_ids] += share * np.asarray(others)
+    return found
+
+
+@PAIRS
+@pytest.mark.parametrize("method", ["lossless", "coupled", "steering"])
+def test_what_is_emitted_has_the_stated_law(own, other, method):
+    """`lossless` and `coupled` emit T; with S as without history, and so with T = L,
+    each text has the generalist's own probability, byte for byte. Steering emits
+    S * min(1, (L/B) / threshold), and T where that leaves something."""
+    model, chance = rows_of(other, 3), np.random.default_rng(5)
+    drawn = np.array([bool(one) for one in own.pieces])
+    drawn[own.end_id] = True
+    found, unread = {}, [((), 1.0)]
+    while unread:
+        path, mass = unread.pop()
+        text = own.text(path)
+        borders = all_borders(other, model, text)
+        row = ProjectedRows(Wording(own, other), borders, path).row(
+            len(path), own.end_id
+        )
+        base = drawn * chance.random(len(own.pieces)) ** 2
+        base /= base.sum()
+        row = replace(row, base_logprobs=np.log(base[row.token_ids]))
+        same = emitted(method, base, row)
+        generalist = np.exp(row.generalist_logprobs)
+        if method == "steering":
+            kept = np.zeros(len(base))
+            kept[row.token_ids] = np.minimum(base[row.token_ids], generalist / 0.5)
+            wanted = kept.copy()
+            wanted[row.token_ids] += (1.0 - kept.sum()) * generalist
+            np.testing.assert_allclose(same, wanted, atol=1e-9)
+            same = np.zeros(len(base))
+            same[row.token_ids] = generalist  # the walk goes on by the generalist
+        for token in same.nonzero()[0].tolist():
+            if token == own.end_id:
+                found[text] = found.get(text, 0.0) + mass * same[token]
+            elif len(text + own.pieces[token]) <= 4:
+                unread.append(((*path, token), mass * same[token]))
+    theirs = law(other, model)
+    for text, probability in found.items():
+        assert probability == pytest.approx(theirs[text], abs=1e-9), text
 
 
 def test_what_a_tokenizer_would_change_is_spelled_as_it_is():
