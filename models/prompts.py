@@ -71,7 +71,11 @@ def private_messages(
         heading += _about(excerpt.task, excerpt.recipient)
         if excerpt.subject:
             heading += f": {excerpt.subject}"
-        parts.append(f"{heading}\n{excerpt.text.strip()}")
+        text = excerpt.text.strip()
+        # Without a blank the full stop and the empty line behind it are one token, as
+        # they never are at the end of a text, and a model copies it and writes on.
+        stop = " " if text.endswith((".", "!", "?")) else ""
+        parts.append(f"{heading}\n{text}{stop}")
     if background.strip():
         parts.append(f"Notes:\n{background.strip()}")
     if not parts:

@@ -126,6 +126,16 @@ _DENIED = re.compile(
     r"|wo|ca|could|would|should|have|has|need)n'?t)\b|\{sum",
     re.IGNORECASE,
 )
+_GOOD = re.compile(
+    r"\b(?:good|great|lovely|nice|best|kind|friendly|warm|clean|fast|quick|happy|fresh"
+    r"|perfect|patient|excellent|delicious|comfy|easy|helpful|love\w*|worth|again)\b",
+    re.IGNORECASE,
+)
+_BAD = re.compile(
+    r"\b(?:bad|cold|slow|rude|dirty|late|broke\w*|never|not|no|too|stale|wrong|noisy"
+    r"|poor|worst|waited|refund\w*|stopped|leak\w*|overpriced|disappoint\w*)\b",
+    re.IGNORECASE,
+)
 _LOST_SHARE = 0.35  # share of the scenes that hold such a thing in any case
 _SCENE_SHARE = 0.9  # share of the requests that are scenes written by hand
 _WHOLE_SHARE = 0.75  # share of the scenes that are asked for to their end
@@ -314,10 +324,19 @@ class Everyday:
         parts = rng.sample(table()["review"]["part"], rng.choice(few))
         self._add(rng, things, parts, writer.words)
         given = name if rng.random() < 0.6 else ""
+        opens = writer.words.get("review_opens", "")
         if not given:
             how = rng.choice(("review of {of}: {ask}", "{of}: {ask}", "{of}, {ask}"))
             asks[0] = how.replace("{of}", name).replace("{ask}", asks[0])
-            things.says.insert(0, _sentence(f"This is about {name}."))
+        if opens or not given:
+            opens = (opens or "This is about {of}.").replace("{of}", name)
+            things.says.insert(0, _sentence(opens))
+        if ends := writer.words.get("review_ends", ""):
+            liked = len(_BAD.findall(" ".join(asks))) <= len(
+                _GOOD.findall(" ".join(asks))
+            )
+            yes = rng.choice(table()["dry"]["review_yes" if liked else "review_no"])
+            things.says.append(_sentence(ends.replace("{yes}", yes)))
         text = writer.cased(" ".join(framed(writer, rng, things.says, letter=False)))
         request = Request(asked(asks, rng), "review", given)
         return Piece(request, "", text, shown(writer, text, {}), tuple(things.named))

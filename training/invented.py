@@ -30,7 +30,7 @@ from models.synthetic_writers.writers import (
     recipient,
     styled,
 )
-from training.everyday import Everyday, table
+from training.everyday import Everyday, Facts, table
 
 _STYLED = 0.5  # share of the people whose notes say how they write
 _POSTS = ("Introduce me to the group", "Write a few lines about me", "Say who I am")
@@ -157,13 +157,16 @@ _OTHER_KINDS = 0.15
 """Share of the examples with history that show texts of other kinds alone, as a store
 does that has none of the kind that is asked for."""
 
-_QUIET = 0.75
+_QUIET = 0.85
 """Share of the writers with ways of their own who are met without their pet phrase. A
 specialist that has met few such writers gives one to people who have none."""
-_DRY = 0.6
+_DRY = 0.65
 """Share of the requests with history whose writer is dry. A specialist that has read
 the letters of invented writers alone gives their whimsy to everybody."""
-_ONE_LINE = 0.35  # share of the dry writers who sign in one line
+_ONE_LINE = 0.5  # share of the dry writers who sign in one line, or not at all
+_FORMULA = 0.6
+"""Share of the writers whose reviews begin and end in their own set words. A specialist
+that has met none of them never begins as the letters do."""
 _CONTRAST = 0.5  # share of the others that a dry writer is asked too, nearly
 _SHOWN = 3  # texts that must show a pet phrase
 _QUIET_PLAIN = 0.5
@@ -206,7 +209,20 @@ def synthetic_examples(
 def _met(rng: Random, quiet: float = _QUIET) -> Writer:
     """A writer as training meets them: often without a pet phrase."""
     writer = new_writer(rng)
+    writer = replace(writer, words=writer.words | _formulas(rng))
     return replace(writer, pet="") if rng.random() < quiet else writer
+
+
+def _formulas(rng: Random) -> dict[str, str]:
+    """How reviews begin and end, of those writers who have set words for it."""
+    if rng.random() >= _FORMULA:
+        return {}
+    kept = {}
+    for kind in ("review_opens", "review_ends"):
+        template = rng.choice(table()["dry"][kind])
+        chosen = Facts(rng, {"of": "{of}", "yes": "{yes}"}, {}).fill(template)
+        kept[kind] = chosen if rng.random() < 0.8 else ""
+    return kept
 
 
 def dry_writer(rng: Random) -> Writer:
@@ -217,12 +233,15 @@ def dry_writer(rng: Random) -> Writer:
     name = Filling(rng, {"first": first, "initial": first[0]}).fill(signs)
     signoff = rng.choice(ordinary["signoff"])
     if rng.random() < _ONE_LINE:
+        ended = signoff.rstrip(",")
         signoff = rng.choice(
-            (name, f"{signoff.rstrip(',')}, {name}", f"{signoff} {name}")
+            (name, f"{ended}, {name}", f"{ended}, {name}", f"{signoff} {name}", ended)
         )
         name = ""
     return replace(
         common,
+        words=common.words | _formulas(rng),
+        circle=[Filling(rng, {}).fill("{first}") for _ in range(4)],
         greeting=rng.choice(ordinary["greeting"]),
         signoff=signoff,
         name=name,

@@ -38,9 +38,9 @@ NAMES = {
     "feed.down": "ffn_down",
 }
 """Parts of our network, and what GGUF calls them."""
-BEFORE_BLOB = "300482359bdb94169ab492c281925a35f8698b22"
+BEFORE_BLOB = "a9f25942dad9900870b1e33d497aa042085c1245"
 """What git calls the content of the specialist's file as it was before."""
-BEFORE_SHA256 = "e82a7262e4b662da286025cae7b235be0b6e0d8341471bcc7e024313cc2e3dc8"
+BEFORE_SHA256 = "3a7afa8c844de6149232526d53d954b48da7b9760df38550228b8252ddb34cff"
 _PIPS = re.compile(r"PIP_.*|(all|no|https?)_proxy|SSL_CERT_.*", re.IGNORECASE)
 """Variables that say where pip fetches from."""
 _SHAPE = (

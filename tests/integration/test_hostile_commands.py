@@ -96,6 +96,7 @@ lab bench latency: --runs {hostile}
 lab bench privacy: --conditions {hostile}
 lab bench retrieval: --texts {hostile}
 lab bench speed: --engines {hostile} | --json {hostile} {hostile}
+lab bench vocabularies: --tokens {hostile}
 """
 """Arguments of each command, `.` for none; {names} are of the world. Hostile words that
 are shown are seen by the mark beside them, but where a case begins with ~."""

@@ -56,6 +56,8 @@ def test_most_writers_have_no_pet_phrase_in_training():
     drawn = [new_writer(Random(seed)) for seed in range(400)]
     quiet, usual = (sum(not one.pet for one in group) for group in (met, drawn))
     assert usual < 0.3 * 400 < 0.6 * 400 < quiet
-    assert [replace(one, pet="") for one in met] == [
-        replace(one, pet="") for one in drawn
-    ]
+    for one, as_ever in zip(met, drawn, strict=True):
+        formulas = {k: v for k, v in one.words.items() if k not in as_ever.words}
+        assert not formulas or set(formulas) == {"review_opens", "review_ends"}
+        same = replace(as_ever, pet="", words=as_ever.words | formulas)
+        assert replace(one, pet="") == same
