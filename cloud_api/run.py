@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import ipaddress
 import json
 import os
 import socket
@@ -20,6 +19,7 @@ from typing import Any
 import click
 from fastapi import FastAPI
 
+from base.addresses import is_loopback
 from base.locks import lock
 from base.owner_only import may_be_swapped, open_private, write_whole
 from cloud_api import openai, pairing, problems, routes, status, stream
@@ -277,14 +277,6 @@ def address_of(listener: socket.socket, scheme: str = "http") -> str:
 def secure(url: str) -> str:
     """The address of the same server over TLS."""
     return "https" + url.removeprefix("https").removeprefix("http")
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach a server bound to `host`."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def say_address(url: str, origin: str, announce: Path | None) -> None:

@@ -34,6 +34,7 @@ import time
 from bisect import bisect_left, insort
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate
@@ -224,9 +225,10 @@ class Session:
 
     @property
     def token_ids(self) -> tuple[int, ...]:
-        """Prompt and text."""
+        """Prompt and text. Raises VocabularyMismatchError if the text is bytes for
+        which the generalist has no tokens."""
         if self.words is not None:
-            return (*self._prompt, *self.words.spelled(bytes(self._text)))
+            return (*self._prompt, *self.words.going_on(bytes(self._text)))
         return (*self._prompt, *self._text)
 
     @property
@@ -477,7 +479,7 @@ def checked_role(
     if in_bytes and models.words is None:
         raise InvalidSettingsError(
             "the tokens of this server's generalist are not known to it: start it with "
-            "--generalist-tokenizer, a GGUF file or a folder of the generalist's family"
+            "--generalist-tokenizer and a GGUF file of the generalist's family"
         )
     if not in_bytes and request.vocabulary_id != models.generalist.vocabulary_id:
         names = " and ".join(
@@ -754,7 +756,9 @@ class Service:
         """Have the text of a new session read while the device drafts its first block;
         the answer to the device."""
         # The last token is left: the block's first row of logits stands after it.
-        known = session.token_ids[:-1]
+        known: tuple[int, ...] = ()
+        with suppress(VocabularyMismatchError):  # which its first block is told
+            known = session.token_ids[:-1]
         if known:
             warm = Round(session_id, known, 0, session.role.uses_base)
             warm.key = session.number, 0, 0

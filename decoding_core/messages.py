@@ -292,7 +292,7 @@ class FrameFormat:
     @property
     def up_size(self) -> int:
         """Bytes of every frame to the server."""
-        return _UP.size + self._id.itemsize * (self._drafted + self._settled)
+        return _UP.size + self._id.itemsize * (self.most_drafted + self.most_settled)
 
     @property
     def down_size(self) -> int:
@@ -304,13 +304,13 @@ class FrameFormat:
         return np.dtype("u1" if self.version == BYTES_VERSION else "<u4")
 
     @property
-    def _drafted(self) -> int:
+    def most_drafted(self) -> int:
         """The longest draft, in tokens or bytes."""
         bytes_ = self.version == BYTES_VERSION
         return self.draft_limit * (TOKEN_BYTES if bytes_ else 1)
 
     @property
-    def _settled(self) -> int:
+    def most_settled(self) -> int:
         """The most that a block may settle, in tokens or bytes."""
         return SETTLED_LIMIT * (TOKEN_BYTES if self.version == BYTES_VERSION else 1)
 
@@ -325,11 +325,14 @@ class FrameFormat:
     def padding(self, block: DraftBlock) -> int:
         """Bytes at the end of a block's frame that say nothing."""
         used = len(block.settled) + len(block.drafted)
-        return self._id.itemsize * (self._drafted + self._settled - used)
+        return self._id.itemsize * (self.most_drafted + self.most_settled - used)
 
     def encode_block(self, block: DraftBlock) -> bytes:
         """The frame of a block; raises MessageError when it does not fit."""
-        if len(block.drafted) > self._drafted or len(block.settled) > self._settled:
+        if (
+            len(block.drafted) > self.most_drafted
+            or len(block.settled) > self.most_settled
+        ):
             raise MessageError("the draft is longer than the session allows")
         ids = np.asarray([*block.settled, *block.drafted], dtype=self._id)
         header = _UP.pack(
@@ -355,7 +358,7 @@ class FrameFormat:
         )
         settled, drafted = counts
         self._check_version(version)
-        if kind != _BLOCK or settled > self._settled or drafted > self._drafted:
+        if kind != _BLOCK or settled > self.most_settled or drafted > self.most_drafted:
             raise MessageError("a frame that is no block of this session")
         ids = np.frombuffer(frame, self._id, settled + drafted, _UP.size).tolist()
         return DraftBlock(

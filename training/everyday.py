@@ -332,9 +332,8 @@ class Everyday:
             opens = (opens or "This is about {of}.").replace("{of}", name)
             things.says.insert(0, _sentence(opens))
         if ends := writer.words.get("review_ends", ""):
-            liked = len(_BAD.findall(" ".join(asks))) <= len(
-                _GOOD.findall(" ".join(asks))
-            )
+            said = " ".join(asks)
+            liked = len(_BAD.findall(said)) <= len(_GOOD.findall(said))
             yes = rng.choice(table()["dry"]["review_yes" if liked else "review_no"])
             things.says.append(_sentence(ends.replace("{yes}", yes)))
         text = writer.cased(" ".join(framed(writer, rng, things.says, letter=False)))

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from base.addresses import is_loopback
 from base.owner_only import write_whole
 from cloud_api.auth import check_token
 from cloud_api.engine.models import ModelOptions, StockAddress
@@ -315,7 +316,7 @@ def serve(ctx: click.Context, /, **options: Any) -> None:
             admission(
                 folder,
                 token,
-                remote=not run.is_loopback(options["host"]),
+                remote=not is_loopback(options["host"]),
                 certificate_file=options["tls_certificate"],
                 key_file=options["tls_key"],
             )

@@ -7,7 +7,6 @@ Foreign exceptions become ours in this module.
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import threading
 from typing import Any, NoReturn
@@ -15,6 +14,7 @@ from urllib.parse import urlsplit
 
 import httpcore
 
+from base.addresses import is_loopback
 from base.bounded_http import LARGEST_HEAD, TOO_LONG, TOO_SLOW, BoundedBackend, Line
 from decoding_core.errors import (
     CloudBusyError,
@@ -100,11 +100,7 @@ class StockClient:
     @property
     def on_this_machine(self) -> bool:
         """Whether the address is this machine's own."""
-        host = urlsplit(self.url).hostname or ""
-        try:
-            return ipaddress.ip_address(host).is_loopback
-        except ValueError:
-            return host == "localhost"
+        return is_loopback(urlsplit(self.url).hostname or "")
 
     def ask(self, path: str, body: Any = None, size: int = _SMALL) -> dict[str, Any]:
         """The JSON object at `path`, of at most `size` bytes; with a body, the one that

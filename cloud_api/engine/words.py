@@ -9,7 +9,7 @@ from typing import Any
 
 from decoding_core.byte_space import ByteVocabulary
 from decoding_core.wire_json import pieces_to_json, tokens_id, tokens_to_bytes
-from models.running.interface import Language
+from models.running.interface import Language, bytes_of
 
 
 class Words:
@@ -24,9 +24,7 @@ class Words:
         """The vocabulary by its bytes. Raises ModelError if the model rests and cannot
         be loaded any more; the first call takes a moment."""
         with self._text() as model:
-            own = model.vocabulary
-            pieces = [own.piece(token) for token in range(own.size)]
-            return ByteVocabulary(pieces, sorted(own.end_ids), self._tokenize)
+            return bytes_of(model, self._tokenize)
 
     def prompt_ids(self, messages: Sequence[tuple[str, str]]) -> list[int]:
         """The tokens of a prompt; raises ModelError if the chat template does not take

@@ -31,10 +31,9 @@ from decoding_core.errors import (
 )
 from decoding_core.messages import (
     BYTES_VERSION,
-    SETTLED_LIMIT,
-    TOKEN_BYTES,
     Candidates,
     DraftBlock,
+    FrameFormat,
     OpenSession,
     SessionOpened,
     Verdict,
@@ -43,8 +42,6 @@ from decoding_core.messages import (
 from decoding_core.protocols import Engine, Verifier
 from decoding_core.verifier import VerifierRole, bytes_role, common_prefix, role_of
 from edge_app.decoding.on_device import EdgeBaseVerifier
-
-_MOST_SETTLED = SETTLED_LIMIT * TOKEN_BYTES
 
 
 class ByteVerifier(Verifier, Protocol):
@@ -80,6 +77,7 @@ class BytesVerifier:
         self._inner, self._wording = inner, wording
         self._messages = tuple(messages)
         self._role: VerifierRole | None = None
+        self._frames: FrameFormat | None = None
         self._text: list[int] = []
         self._held = b""  # the text as the server has it once it has read all blocks
         self._out: deque[_Out] = deque()
@@ -88,7 +86,7 @@ class BytesVerifier:
         """Begin a text; raises what the verifier inside raises, and
         InvalidSettingsError if the method cannot do with two vocabularies."""
         self._role = role_of(request.terms)
-        bytes_role(self._role)  # which says no if it must
+        self._frames = bytes_role(self._role).frames
         self._out.clear()
         self._text = list(request.text_ids)
         self._held = whole_characters(self._wording.own.text(self._text))
@@ -105,7 +103,7 @@ class BytesVerifier:
     def submit(self, block: DraftBlock) -> None:
         """Hand over a block in bytes; raises SessionLostError if it settles more than a
         frame carries, and what the verifier inside raises."""
-        assert self._role is not None
+        assert self._frames is not None
         if digest(self._text[: block.position]) != block.digest:
             raise MessageError("the block does not follow the text")
         self._text[block.position :] = [*block.settled, *block.drafted]
@@ -115,14 +113,14 @@ class BytesVerifier:
         # A character that the draft only ends is drafted whole: what is settled and
         # what is drafted can each be read as it left.
         start = len(whole_characters(before))
-        most = self._role.terms.draft_limit * TOKEN_BYTES
-        whole = whole_characters((before + own.text(block.drafted))[: start + most])
+        most = start + self._frames.most_drafted
+        whole = whole_characters((before + own.text(block.drafted))[:most])
         if len(whole) < len(before):
             whole = before  # for a row within the character, or it would never end
         known = min(common_prefix(self._held, whole), start)
         known = len(whole_characters(whole[:known]))
         settled = whole[known:start]
-        if len(settled) > _MOST_SETTLED:
+        if len(settled) > self._frames.most_settled:
             raise SessionLostError("more was settled than a block carries")
         sent = replace(
             block,

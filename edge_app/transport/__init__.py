@@ -12,17 +12,16 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from ipaddress import ip_address
 from urllib.parse import urlsplit
 
+from base.addresses import is_loopback
 from decoding_core.errors import InvalidSettingsError, StoppedError
 
 
 def is_this_machine(address: str) -> bool:
     """Whether an address is on loopback, where a tunnel may listen all the same."""
     try:
-        host = urlsplit(address).hostname or ""
-        return host == "localhost" or ip_address(host).is_loopback
+        return is_loopback(urlsplit(address).hostname or "")
     except ValueError:
         return False
 

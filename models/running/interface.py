@@ -20,7 +20,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from decoding_core.byte_space import ByteVocabulary
+from decoding_core.byte_space import ByteVocabulary, Tokenize
 from decoding_core.errors import ContextFullError, EngineError
 from decoding_core.foreign_text import escaped, one_line
 from decoding_core.protocols import Reading
@@ -348,9 +348,10 @@ def shown_token(name: bytes | None = None) -> str:
     return f"'{words[:_LONGEST_NAME]}'"
 
 
-def bytes_of(model: Model) -> ByteVocabulary:
-    """A model's vocabulary by the bytes of its tokens, as long as it is open. Of those
-    that end a text the first is the one that its chat template writes."""
+def bytes_of(model: Language, tokenize: Tokenize | None = None) -> ByteVocabulary:
+    """A model's vocabulary by the bytes of its tokens, as long as it is open, or
+    `tokenize` cuts texts. Of the tokens that end a text the first is the one that the
+    model's chat template writes."""
     vocabulary, template = model.vocabulary, model.chat_template
     pieces = [vocabulary.piece(token) for token in range(vocabulary.size)]
     usual = template.controls.get(template.eos)
@@ -360,4 +361,4 @@ def bytes_of(model: Model) -> ByteVocabulary:
         return name not in template.source, token != usual, token
 
     ends = sorted(vocabulary.end_ids, key=unlikely)
-    return ByteVocabulary(pieces, ends, vocabulary.tokenize)
+    return ByteVocabulary(pieces, ends, tokenize or vocabulary.tokenize)

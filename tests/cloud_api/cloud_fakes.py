@@ -155,6 +155,9 @@ class FakeText:
     def piece(self, token_id):
         return bytes([32 + token_id])
 
+    def token(self, token_id):
+        return self.piece(token_id)
+
 
 def greedy(prompt, limit):
     """The tokens that the generalist writes behind a prompt."""

@@ -12,11 +12,11 @@ import pytest
 from click.testing import CliRunner
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from base.addresses import is_loopback
 from base.owner_only import write_whole
 from cloud_api import run
 from cloud_api.cli import main
 from cloud_api.engine.models import Models
-from cloud_api.run import is_loopback
 from decoding_core import wire_json
 from decoding_core.messages import Problem
 from tests.cloud_api.cloud_fakes import (

@@ -4,10 +4,12 @@ models: what the server loses does not show, and what left is what is shown."""
 import random
 import threading
 from contextlib import ExitStack, closing
+from dataclasses import replace
 
 import pytest
 
-from decoding_core.messages import DraftBlock, OpenSession
+from decoding_core.errors import EngineError
+from decoding_core.messages import BYTES_VERSION, DraftBlock, OpenSession, digest
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import Sent
 from edge_app.decoding.session import Patience
@@ -184,3 +186,19 @@ def test_what_left_is_what_the_ledger_says(server, tmp_path):
                 held += bytes(one.entry.token_ids)
     assert len(held) > len(text.bytes) - 8
     assert whole_characters(text.bytes).startswith(held[: len(text.bytes)])
+
+
+@pytest.mark.parametrize("text", ["", "é\N{SNOWMAN}"])
+def test_a_text_that_the_server_has_no_tokens_for_is_no_lost_session(server, text):
+    """Said of its block, on which the device goes on alone; also of a text that goes
+    on."""
+    snowman = "\N{SNOWMAN}".encode()
+    client = CloudVerifier(server.relay.url, TOKEN, lambda _: None)
+    terms = replace(settings_of("steering", 0, 1).terms(), base="edge")
+    said = tuple(text.encode())
+    with closing(client):
+        client.open(OpenSession((), said, "own", terms, BYTES_VERSION, MESSAGES))
+        check = digest(said)
+        client.submit(DraftBlock(0, 0, len(said), check, (), tuple(snowman)))
+        with pytest.raises(EngineError):
+            client.collect()
