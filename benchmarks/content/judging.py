@@ -7,66 +7,32 @@ own.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from benchmarks.content.rules import (
-    KINDS,
+from benchmarks.content.rules import Rule
+from edge_app.facts.phrases import (
+    COMMON,
+    NEGATIONS,
     Element,
     Part,
-    Rule,
-    Word,
-    rule_of,
-    values,
-    words_of,
+    Span,
+    WordsOf,
+    forms_of,
 )
+from edge_app.facts.values import KINDS, Word
 
-_TABLE = tomllib.loads(Path(__file__).with_name("answers.toml").read_text("utf-8"))
 OPPOSITE = {"yes": "no", "no": "clear yes"}
 """What contradicts an answer that is not given."""
 FIRM_OPPOSITE = {"yes": "firm no", "no": "firm yes"}
 """What contradicts an answer that is given too."""
 
 
-@cache
-def forms_of(answer: str) -> tuple[Part, ...]:
-    """The forms of an answer, or of one of those that contradict it."""
-    lines = _TABLE["answers"][answer].strip().splitlines()
-    return tuple(rule_of(line).groups[0][0] for line in lines)
-
-
-_GAP = 8  # words that `..` may stand for
-_BEFORE = 4  # words before what is denied in which the denial is looked for
-COMMON = frozenset(_TABLE["common"].split())
-"""Words that say nothing of what a sentence is about."""
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """Words of a text, from the first on, up to another."""
-
-    first: int
-    last: int
-
-
-class WordsOf:
-    """A text to look for facts in."""
-
-    def __init__(self, text: str) -> None:
-        self.words = words_of(text)
-        self._values: dict[str, list[tuple[int, int, Any]]] = {}
-
-    def values(self, kind: str) -> list[tuple[int, int, Any]]:
-        """Every value of a kind: place, length, value."""
-        if kind not in self._values:
-            self._values[kind] = list(values(kind, self.words))
-        return self._values[kind]
+class Judged(WordsOf):
+    """A text to look for rules in."""
 
     def find(self, rule: Rule) -> Span | None:
         """Where a rule is found."""
@@ -77,45 +43,6 @@ class WordsOf:
                 return None
             spans.append(found)
         return Span(min(s.first for s in spans), max(s.last for s in spans))
-
-    def found(self, part: Part) -> Iterator[Span]:
-        """Every place of a part."""
-        for first in range(len(self.words)):
-            for last in self._ends(part, first, first):
-                if last > first:
-                    yield Span(first, last)
-
-    def where(self, span: Span) -> tuple[int, int]:
-        """The characters of words."""
-        return self.words[span.first].span[0], self.words[span.last - 1].span[1]
-
-    def denied(self, span: Span, by: frozenset[str]) -> bool:
-        """Whether one of these words stands shortly before, in the same sentence."""
-        sentence = self.words[span.first].sentence
-        before = self.words[max(0, span.first - _BEFORE) : span.first]
-        return any(w.text in by for w in before if w.sentence == sentence)
-
-    def about(self, span: Span, asked: WordsOf) -> bool:
-        """Whether the sentence of a span has a word of the request, or no word that is
-        strange to it; common words and values are neither."""
-        sentence = self.words[span.first].sentence
-        known = {stem(word.text) for word in asked.words}
-        valued = {
-            place + i
-            for kind in KINDS
-            for place, length, _ in self.values(kind)
-            for i in range(length)
-        }
-        words = {
-            word.text
-            for place, word in enumerate(self.words)
-            if word.sentence == sentence
-            and place not in valued
-            and not span.first <= place < span.last
-            and len(word.text) > 2
-            and word.text not in COMMON
-        }
-        return not words or any(stem(word) in known for word in words)
 
     def _in_one_sentence(self, group: tuple[Part, ...]) -> Iterator[Span]:
         """Where all parts stand in one sentence."""
@@ -132,37 +59,12 @@ class WordsOf:
             if len(spans) == len(group):
                 yield Span(min(s.first for s in spans), max(s.last for s in spans))
 
-    def _ends(self, part: Part, first: int, place: int) -> Iterator[int]:
-        """Where a part ends that begins at a place."""
-        if not part:
-            yield place
-            return
-        element, rest = part[0], part[1:]
-        if element.kind == "gap":
-            # Values must not be read across an end of a sentence.
-            for skipped in range(_GAP + 1):
-                at = place + skipped
-                if at > len(self.words) or not self._same_sentence(first, at - 1):
-                    return
-                yield from self._ends(rest, first, at)
-            return
-        if place >= len(self.words) or not self._same_sentence(first, place):
-            return
-        for length in self._lengths(element, place):
-            yield from self._ends(rest, first, place + length)
-
-    def _same_sentence(self, first: int, place: int) -> bool:
-        if place < first or place >= len(self.words):
-            return place < first
-        return self.words[place].sentence == self.words[first].sentence
-
     def _lengths(self, element: Element, place: int) -> Iterator[int]:
         """How many words an element takes at a place, in each way that it does."""
         words, word = self.words, self.words[place]
         match element.kind:
             case "word":
-                if any(_is(word.text, form) for form in element.value):
-                    yield 1
+                yield from super()._lengths(element, place)
             case "answer":
                 for part in forms_of(element.value):
                     for end in self._ends(part, place, place):
@@ -183,15 +85,6 @@ class WordsOf:
                     found = loosely(words, place)
                     if found and same(found[0], element.value):
                         yield found[1]
-
-
-def stem(word: str) -> str:
-    """Enough of a word to know its other forms."""
-    return word.removesuffix("s")[:6]
-
-
-def _is(word: str, form: str) -> bool:
-    return word.startswith(form[:-1]) if form.endswith("*") else word == form
 
 
 def _miscopied(word: Word, name: Sequence[str]) -> bool:
@@ -220,8 +113,7 @@ def _distance(one: str, other: str) -> int:
 
 Verdict = Literal["said", "contradicted", "omitted"]
 
-_NEGATIONS = frozenset(("not", "no", "never", "without", "nobody", "none", "nor"))
-_NO_LONGER = _NEGATIONS | {"instead", "rather", "than", "from", "was", "were", "longer"}
+_NO_LONGER = NEGATIONS | {"instead", "rather", "than", "from", "was", "were", "longer"}
 """Before what does not hold, or held once."""
 _OVERRULES = frozenset(("date", "day"))
 """Kinds of which another value, said of what was asked, contradicts the right one even
@@ -261,14 +153,14 @@ def repeats(items: Sequence[Hashable]) -> int:
 
 
 def judge(
-    says: Sequence[Rule], against: Sequence[Rule], text: WordsOf, asked: WordsOf
+    says: Sequence[Rule], against: Sequence[Rule], text: Judged, asked: Judged
 ) -> Judgement:
     """What a text does with a fact that `says` say, each alone, and `against` deny;
     `asked` is all that the writer got to read."""
     for rule in against:
         span = text.find(rule)
         negates = any(
-            form in _NEGATIONS or element.kind == "answer"
+            form in NEGATIONS or element.kind == "answer"
             for group in rule.groups
             for element in group[0]
             for form in (element.value if element.kind == "word" else ("",))
@@ -285,7 +177,7 @@ def judge(
     return Judgement("omitted")
 
 
-def _other_value(rule: Rule, text: WordsOf, asked: WordsOf, said: bool) -> Span | None:
+def _other_value(rule: Rule, text: Judged, asked: Judged, said: bool) -> Span | None:
     """The place of another value that replaces the right one."""
     answers = [element for element in rule.values if element.kind == "answer"]
     if answers:
@@ -309,7 +201,7 @@ def _other_value(rule: Rule, text: WordsOf, asked: WordsOf, said: bool) -> Span 
 
 
 def _other_alone(
-    element: Element, text: WordsOf, asked: WordsOf, said: bool
+    element: Element, text: Judged, asked: Judged, said: bool
 ) -> Span | None:
     """The place of another value that is said of what was asked, and that the request
     does not name."""
@@ -327,7 +219,7 @@ def _other_alone(
         span = Span(place, place + length)
         if (
             not any(same(value, one) for one in right)
-            and not text.denied(span, _NEGATIONS)
+            and not text.denied(span, NEGATIONS)
             and text.about(span, asked)
         ):
             return span

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.cache import key_of
-from benchmarks.content.judging import COMMON, WordsOf, stem
 from benchmarks.content.requests import Task, read_requests
-from benchmarks.content.rules import KINDS, words_of
 from benchmarks.pair import Bench
 from edge_app.evaluation.cases import History, passages
 from edge_app.evaluation.pair import read
+from edge_app.facts.phrases import COMMON, WordsOf, stem
+from edge_app.facts.values import KINDS, words_of
 from edge_app.retrieval.context import find_passages
 from models.prompts import Excerpt
 

@@ -17,20 +17,14 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from benchmarks.cache import key_of
-from benchmarks.content.judging import Judgement, WordsOf, judge
-from benchmarks.content.rules import (
-    KINDS,
-    Rule,
-    RuleError,
-    rule_of,
-    value_of,
-    values,
-    words_of,
-)
+from benchmarks.content.judging import Judged, Judgement, judge
+from benchmarks.content.rules import Rule, rule_of
 from benchmarks.pair import Bench
 from decoding_core.foreign_text import one_line
 from decoding_core.settings import MethodSettings
 from edge_app.evaluation.cases import History, passages
+from edge_app.facts.phrases import RuleError
+from edge_app.facts.values import KINDS, value_of, values, words_of
 from edge_app.retrieval.context import Searchable, find_passages
 from models.prompts import TASKS, Request
 from models.synthetic_writers.examples import Piece, texts_of_unseen_writer
@@ -71,7 +65,7 @@ class Asked:
     def judged(self, text: str) -> list[Judgement]:
         """What a text makes of each fact. One word of it contradicts one fact: the
         first of those that it might."""
-        found, known = WordsOf(text), WordsOf(self.told)
+        found, known = Judged(text), Judged(self.told)
         verdicts: list[Judgement] = []
         for fact in self.facts:
             judged = judge(fact.says, fact.against, found, known)

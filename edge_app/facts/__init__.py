@@ -1,0 +1,1 @@
+"""Facts of a text: values, answers, and which of them nobody asked for."""
