@@ -15,21 +15,18 @@ from cloud_api.errors import LoadingError, StoppingError
 from cloud_api.service import Service
 from decoding_core import wire_json
 from decoding_core.errors import InvalidSettingsError
-from decoding_core.messages import (
-    BYTES_VERSION,
+from decoding_core.messages import BYTES_VERSION, SETTLED_LIMIT, VERSION, VERSIONS
+from decoding_core.methods import available
+from decoding_core.protocols import BatchEngine
+from decoding_core.settings import (
     DRAFT_LIMIT,
-    SETTLED_LIMIT,
     STEPS_LIMIT,
     STRENGTH_LIMIT,
-    VERSION,
-    VERSIONS,
     WINDOW,
     AcceptanceRule,
     BasePlace,
     CandidateRule,
 )
-from decoding_core.methods import available
-from decoding_core.protocols import BatchEngine
 from models.openai import whole_number
 
 TEXT_LIMIT = 1 << 18

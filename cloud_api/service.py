@@ -66,7 +66,6 @@ from decoding_core.errors import (
 from decoding_core.messages import (
     BYTES_VERSION,
     SETTLED_LIMIT,
-    WINDOW,
     DraftBlock,
     FrameFormat,
     Kind,
@@ -77,6 +76,7 @@ from decoding_core.messages import (
     Verdict,
     digest,
 )
+from decoding_core.settings import WINDOW
 from decoding_core.verifier import (
     VerifierRole,
     bytes_role,

@@ -28,8 +28,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from statistics import median
 
-from decoding_core.messages import WINDOW
-from decoding_core.settings import FIXED_LENGTH, DraftLength, Window
+from decoding_core.settings import FIXED_LENGTH, WINDOW, DraftLength, Window
 
 _LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32, 48, 64)
 _NEWLY_PLANNED = (1, 2, 3, 5)

@@ -31,39 +31,21 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from decoding_core.errors import MessageError
-
-Origin = Literal["accepted", "recovered", "bonus", "local"]
-"""Where a token came from: drafted and kept; redrawn after a refusal; drawn after a
-full block; written by the device alone."""
-
-AcceptanceRule = Literal["greedy", "stochastic"]
-"""Compare the ratio with the threshold, or keep with probability ratio / threshold."""
-
-CandidateRule = Literal["generalist", "contrast"]
-"""Candidates are the likeliest by L, or, as the paper has it, by L / B^strength."""
-
-BasePlace = Literal["cloud", "edge"]
-"""Where the base runs: on the server, or on the device."""
+from decoding_core.settings import DRAFT_LIMIT, THRESHOLD_LIMIT, Origin, Terms
 
 VERSION = 3  # of the protocol, if both sides share a vocabulary
 BYTES_VERSION = 4  # of the protocol, if they do not
 VERSIONS = (VERSION, BYTES_VERSION)
 SETTLED_LIMIT = 16
 """Settled tokens that one block may carry; with more, the session is opened anew."""
-WINDOW = 4  # blocks of one text that may be out at once
-DRAFT_LIMIT = 64  # the longest draft any server takes
 TOKEN_BYTES = 16
 """Bytes in a frame for each token that it may carry, in a session that speaks bytes."""
-THRESHOLD_LIMIT = 1e6  # the highest threshold
-STRENGTH_LIMIT = 100.0
-"""The highest strength, and the highest that CoSteer's loop may amount to."""
-STEPS_LIMIT = 1000  # the most steps of CoSteer's loop
 RATIO_UNIT = 2.0**-20  # sums of multiples of this are exact in a double, in any order
 NOTHING_LEFT_OUT = float(np.finfo(np.float32).min)
 """What stands for the logarithm of zero where only finite numbers travel."""
@@ -71,32 +53,6 @@ _ROUNDING = 1e-3
 """More than rounding adds to a log-probability, or to a sum of probabilities."""
 _LOWEST_LOGPROB = -1e30
 """Below this a product with the highest strength is no float32 any more."""
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """What the server must know of the method to verify a block."""
-
-    method: str
-    rule: AcceptanceRule = "greedy"
-    temperature: float = 0.0
-    seed: int = 0  # of the server's own noise; says nothing about the device's
-    candidates: int = 100
-    """K: how many tokens a row of candidates holds, besides the drafted one."""
-    candidate_rule: CandidateRule = "generalist"
-    strength: float = 1.0
-    """Beta: the server says by it how much may lie outside of the candidates."""
-    draft_limit: int = 8
-    """G: the longest draft of the session; sets the size of the frames."""
-    base: BasePlace = "cloud"
-    """On the edge, the server runs no base and verifies nothing."""
-    bonus: bool = False
-    """Whether a token may be drawn after a block that was kept whole."""
-    costeer_steps: int = 20
-    """T: of CoSteer's loop, by which the server knows what its strength amounts to."""
-    costeer_alpha: float = 2.0
-    costeer_lambda: float = 2.0
-    costeer_eta: float = 10.0
 
 
 @dataclass(frozen=True, slots=True)

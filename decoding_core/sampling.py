@@ -23,8 +23,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from decoding_core.errors import InvalidSettingsError
-
 Floats = NDArray[np.floating[Any]]
 Ids = NDArray[np.int32]
 
@@ -454,15 +452,3 @@ class Draw:
             return sample(probs, uniform)
         kept, likely, _ = _nucleus(probs, sum_of(probs), self.top_p)
         return int(kept[sample(likely, uniform)])
-
-
-def check_draw(temperature: float, top_p: float, seed: int) -> None:
-    """Raise InvalidSettingsError when a sampling parameter is out of range."""
-    if not 0.0 <= temperature <= 10.0:
-        raise InvalidSettingsError(
-            f"temperature must lie between 0 and 10, not {temperature}"
-        )
-    if not 0.0 < top_p <= 1.0:
-        raise InvalidSettingsError(f"top-p must lie above 0 and up to 1, not {top_p}")
-    if not 0 <= seed < 1 << 63:
-        raise InvalidSettingsError(f"seed must be a whole number from 0, not {seed}")

@@ -1,31 +1,70 @@
-"""The parameters of a decoding method, checked once."""
+"""The parameters of a decoding method, checked once, and what a server is told of them.
+
+Numpy takes a tenth of a second to import, and the app paints without it.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from decoding_core.errors import InvalidSettingsError
-from decoding_core.messages import (
-    DRAFT_LIMIT,
-    STEPS_LIMIT,
-    STRENGTH_LIMIT,
-    THRESHOLD_LIMIT,
-    WINDOW,
-    AcceptanceRule,
-    BasePlace,
-    CandidateRule,
-    Terms,
-)
-from decoding_core.sampling import Draw, Noise, acceptance_seed, check_draw
+
+if TYPE_CHECKING:
+    from decoding_core.sampling import Draw
+
+Origin = Literal["accepted", "recovered", "bonus", "local"]
+"""Where a token came from: drafted and kept; redrawn after a refusal; drawn after a
+full block; written by the device alone."""
+
+AcceptanceRule = Literal["greedy", "stochastic"]
+"""Compare the ratio with the threshold, or keep with probability ratio / threshold."""
+
+CandidateRule = Literal["generalist", "contrast"]
+"""Candidates are the likeliest by L, or, as the paper has it, by L / B^strength."""
+
+BasePlace = Literal["cloud", "edge"]
+"""Where the base runs: on the server, or on the device."""
 
 BonusFrom = Literal["steered", "none", "generalist"]
 Threshold = float | Literal["auto"]
 DraftLength = int | Literal["auto"]
 Window = int | Literal["auto"]
+WINDOW = 4  # blocks of one text that may be out at once
+DRAFT_LIMIT = 64  # the longest draft any server takes
+THRESHOLD_LIMIT = 1e6  # the highest threshold
+STRENGTH_LIMIT = 100.0
+"""The highest strength, and the highest that CoSteer's loop may amount to."""
+STEPS_LIMIT = 1000  # the most steps of CoSteer's loop
 FIXED_LENGTH = 8  # of a draft whose length is not fitted and not set
 LONGEST = 16  # longest fitted draft: answers with a row per token stay small
 START = 0.5  # the papers' threshold; the first one if it is "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What the server must know of the method to verify a block."""
+
+    method: str
+    rule: AcceptanceRule = "greedy"
+    temperature: float = 0.0
+    seed: int = 0  # of the server's own noise; says nothing about the device's
+    candidates: int = 100
+    """K: how many tokens a row of candidates holds, besides the drafted one."""
+    candidate_rule: CandidateRule = "generalist"
+    strength: float = 1.0
+    """Beta: the server says by it how much may lie outside of the candidates."""
+    draft_limit: int = 8
+    """G: the longest draft of the session; sets the size of the frames."""
+    base: BasePlace = "cloud"
+    """On the edge, the server runs no base and verifies nothing."""
+    bonus: bool = False
+    """Whether a token may be drawn after a block that was kept whole."""
+    costeer_steps: int = 20
+    """T: of CoSteer's loop, by which the server knows what its strength amounts to."""
+    costeer_alpha: float = 2.0
+    costeer_lambda: float = 2.0
+    costeer_eta: float = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +129,14 @@ class MethodSettings:
 
     def draw(self) -> Draw:
         """How the device draws tokens."""
+        from decoding_core.sampling import Draw, Noise
+
         return Draw(self.temperature, self.top_p, Noise(self.seed))
 
     def terms(self) -> Terms:
         """What the server must know of these settings."""
+        from decoding_core.sampling import acceptance_seed
+
         return Terms(
             method=self.method,
             rule=self.acceptance_rule,
@@ -117,3 +160,15 @@ def _check(name: str, value: float, lowest: float, highest: float) -> None:
         raise InvalidSettingsError(
             f"{name} must lie between {lowest:g} and {highest:g}, not {value:g}"
         )
+
+
+def check_draw(temperature: float, top_p: float, seed: int) -> None:
+    """Raise InvalidSettingsError when a sampling parameter is out of range."""
+    if not 0.0 <= temperature <= 10.0:
+        raise InvalidSettingsError(
+            f"temperature must lie between 0 and 10, not {temperature}"
+        )
+    if not 0.0 < top_p <= 1.0:
+        raise InvalidSettingsError(f"top-p must lie above 0 and up to 1, not {top_p}")
+    if not 0 <= seed < 1 << 63:
+        raise InvalidSettingsError(f"seed must be a whole number from 0, not {seed}")

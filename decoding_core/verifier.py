@@ -35,18 +35,14 @@ from decoding_core.errors import (
 )
 from decoding_core.messages import (
     BYTES_VERSION,
-    DRAFT_LIMIT,
     NOTHING_LEFT_OUT,
     RATIO_UNIT,
-    THRESHOLD_LIMIT,
     VERSION,
-    WINDOW,
     Candidates,
     DraftBlock,
     FrameFormat,
     OpenSession,
     SessionOpened,
-    Terms,
     Verdict,
     digest,
 )
@@ -61,7 +57,14 @@ from decoding_core.protocols import (
     WholeRows,
 )
 from decoding_core.sampling import TIED, ArrayRows, Floats, Ids, Noise
-from decoding_core.settings import START, Threshold
+from decoding_core.settings import (
+    DRAFT_LIMIT,
+    START,
+    THRESHOLD_LIMIT,
+    WINDOW,
+    Terms,
+    Threshold,
+)
 
 
 @dataclass(frozen=True, slots=True)

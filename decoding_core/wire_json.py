@@ -13,7 +13,8 @@ from typing import Any
 from decoding_core.byte_space import LONGEST_PIECE
 from decoding_core.errors import MessageError
 from decoding_core.foreign_text import one_line
-from decoding_core.messages import VERSION, OpenSession, SessionOpened, Terms
+from decoding_core.messages import VERSION, OpenSession, SessionOpened
+from decoding_core.settings import Terms
 
 Json = dict[str, Any]
 _SESSION_ID = re.compile(r"[A-Za-z0-9._~-]{1,200}")  # it becomes a part of an address

@@ -4,6 +4,8 @@ Nothing here opens a store file that a connection of this process may have open:
 closing any handle of a file drops all locks that the process holds on it.
 """
 
+from __future__ import annotations
+
 import secrets
 import shutil
 import sqlite3
@@ -11,9 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any
-
-from sqlite_utils import Database
+from typing import TYPE_CHECKING, Any
 
 from base.owner_only import make_private, part_of, shred
 from personal_store import keys
@@ -25,6 +25,9 @@ from personal_store.errors import (
     is_full,
     is_no_database,
 )
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
 
 SCHEMA = 9  # number of the schema in schema.sql, written to the file as `user_version`
 PATIENCE = 30  # seconds to wait for another process that is writing
@@ -59,13 +62,7 @@ def immediate(db: Database) -> Iterator[sqlite3.Connection]:
 def create_tables(db: Database) -> None:
     """Create the tables of a new store; several processes may try at the same time.
     Raises StoreTooNewError if the store has another schema."""
-    found = version(db)
-    if found not in (0, SCHEMA):
-        raise StoreTooNewError(
-            f"The store has schema {found}, and this SpecSteer reads schema {SCHEMA}: "
-            "update SpecSteer, or point it to another store."
-        )
-    if found == SCHEMA:
+    if _is_made(db):
         return
     with immediate(db):
         if version(db) == SCHEMA:
@@ -85,9 +82,20 @@ def create_tables(db: Database) -> None:
         db.execute(f"PRAGMA user_version = {SCHEMA}")
 
 
-def version(db: Database) -> int:
+def version(db: Database | sqlite3.Connection) -> int:
     """The schema that last wrote this file; 0 for a new one."""
     return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _is_made(db: Database | sqlite3.Connection) -> bool:
+    """Whether the store has its tables."""
+    found = version(db)
+    if found not in (0, SCHEMA):
+        raise StoreTooNewError(
+            f"The store has schema {found}, and this SpecSteer reads schema {SCHEMA}: "
+            "update SpecSteer, or point it to another store."
+        )
+    return found == SCHEMA
 
 
 def connect_private(path: Path) -> Database:
@@ -95,21 +103,32 @@ def connect_private(path: Path) -> Database:
 
     Raises StoreError if it cannot be opened.
     """
-    try:
+    with _explained(path):
         make_private(path)
         return connect(path)
+
+
+def holds_own_texts(path: Path) -> bool:
+    """Whether the store holds a text that the person wrote. Asked here, and without
+    sqlite_utils, which takes a tenth of a second to import with numpy: the app paints
+    without them. Raises StoreError if the store cannot be opened."""
+    if not path.exists():
+        return False
+    with _explained(path), closing(_opened(path)) as db:
+        found = _is_made(db) and db.execute("SELECT 1 FROM doc LIMIT 1").fetchone()
+        return bool(found)
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Raise StoreError for what the system or SQLite says of a store."""
+    try:
+        yield
     except OSError as error:
         raise StoreError(f"The store {path} cannot be opened: {error}.") from error
     except faults() as error:
         why = "the disk is full: make room" if is_full(error) else f"{error}"
         raise StoreError(f"The store {path} cannot be opened: {why}.") from error
-
-
-def holds_own_texts(path: Path) -> bool:
-    """Whether the store holds a text that the person wrote. Asked here because cleaning
-    and search take a tenth of a second to import, and the app paints without them."""
-    with closing(connect_private(path)) as db:
-        return db.execute("SELECT 1 FROM doc LIMIT 1").fetchone() is not None
 
 
 def connect(path: Path) -> Database:
@@ -143,6 +162,12 @@ def connect_as_it_is(path: Path, likely: str | None = None) -> Database:
     `likely` is a key to try before the person is asked: that of the store it belongs
     to.
     """
+    from sqlite_utils import Database
+
+    return Database(_opened(path, likely), execute_plugins=False)
+
+
+def _opened(path: Path, likely: str | None = None) -> sqlite3.Connection:
     known = keys.known(path)
     if known is not None:
         return _ciphered(path, known)
@@ -188,7 +213,7 @@ def need_room(path: Path, times: int, why: str) -> None:
         raise StoreError(f"The disk is too full {why}: free {megabytes:,} MB.")
 
 
-def _ciphered(path: Path, key: str) -> Database:
+def _ciphered(path: Path, key: str) -> sqlite3.Connection:
     try:
         db = _readable(keys.cipher(), path, key)
     except faults() as error:
@@ -202,7 +227,7 @@ def _ciphered(path: Path, key: str) -> Database:
     return db
 
 
-def _readable(library: Any, path: Path, key: str | None) -> Database:
+def _readable(library: Any, path: Path, key: str | None) -> sqlite3.Connection:
     try:
         return _connected(library, path, key)
     except faults() as error:
@@ -213,15 +238,18 @@ def _readable(library: Any, path: Path, key: str | None) -> Database:
     return _connected(library, path, key, "PRAGMA locking_mode = EXCLUSIVE")
 
 
-def _connected(library: Any, path: Path, key: str | None, *more: str) -> Database:
+def _connected(
+    library: Any, path: Path, key: str | None, *more: str
+) -> sqlite3.Connection:
     """A connection that can read, after these statements."""
+    connection: sqlite3.Connection
     connection = library.connect(str(path), timeout=PATIENCE, isolation_level=None)
     try:
         if key is not None:
             connection.execute(keys.pragma(key))
         for statement in (*more, "PRAGMA user_version"):
             connection.execute(statement).fetchone()
-        return Database(connection, execute_plugins=False)
     except BaseException:
         connection.close()
         raise
+    return connection

@@ -29,7 +29,8 @@ from benchmarks.options import AT_LEAST_ONE, NEW_FILE, NONE_OR_MORE, flag, optio
 from benchmarks.speed.serving import child_process, serve_until_stdin_ends
 from decoding_core import wire_json
 from decoding_core.errors import CloudUnreachableError
-from decoding_core.messages import DraftBlock, OpenSession, Terms, Verdict, digest
+from decoding_core.messages import DraftBlock, OpenSession, Verdict, digest
+from decoding_core.settings import Terms
 from decoding_core.verifier import role_of
 from models.command_line import Command
 

@@ -30,7 +30,7 @@ from typing import Literal
 import numpy as np
 
 from decoding_core.errors import MessageError
-from decoding_core.messages import Candidates, DraftBlock, OpenSession, Terms
+from decoding_core.messages import Candidates, DraftBlock, OpenSession
 from decoding_core.protocols import Engine, Method
 from decoding_core.residual import keep_probability, residual_distribution
 from decoding_core.sampling import (
@@ -44,6 +44,7 @@ from decoding_core.sampling import (
     log_sum_exp,
     weights_of,
 )
+from decoding_core.settings import Terms
 from decoding_core.verifier import VerifierRole, read_text, role_of
 from edge_app.privacy.ledger import Entry
 from edge_app.privacy.reading import decoded

@@ -38,9 +38,8 @@ from benchmarks.speed.one_text import (
 from benchmarks.speed.serving import Embedded, Engines, Paced, relayed, serving
 from benchmarks.speed.traced import Pace, Role, Trace
 from decoding_core.errors import EngineError
-from decoding_core.messages import DRAFT_LIMIT
 from decoding_core.methods import build
-from decoding_core.settings import MethodSettings
+from decoding_core.settings import DRAFT_LIMIT, MethodSettings
 from decoding_core.verifier import role_of
 from edge_app import sample
 from edge_app.commands.terminal import Progress

@@ -11,10 +11,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 
 from decoding_core.errors import DecodingError, UnknownMethodError
-from decoding_core.messages import Candidates, Terms
+from decoding_core.messages import Candidates
 from decoding_core.protocols import Method
 from decoding_core.sampling import Floats
-from decoding_core.settings import MethodSettings
+from decoding_core.settings import MethodSettings, Terms
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from decoding_core.errors import InvalidSettingsError
-from decoding_core.messages import STRENGTH_LIMIT, Candidates
+from decoding_core.messages import Candidates
 from decoding_core.methods import BaseMethod
 from decoding_core.methods.steering import steered
 from decoding_core.residual import truncation_bound
 from decoding_core.sampling import Floats
-from decoding_core.settings import MethodSettings
+from decoding_core.settings import STRENGTH_LIMIT, MethodSettings
 
 STEPS, LIGHT_STEPS = 20, 1  # the papers' T, of CoSteer and of LightCoSteer
 

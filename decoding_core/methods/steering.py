@@ -16,10 +16,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from decoding_core.messages import AcceptanceRule, Candidates
+from decoding_core.messages import Candidates
 from decoding_core.methods import BaseMethod
 from decoding_core.sampling import TIED, Floats, log_softmax
-from decoding_core.settings import BonusFrom, MethodSettings
+from decoding_core.settings import AcceptanceRule, BonusFrom, MethodSettings
 
 
 def log_steered(

@@ -16,6 +16,7 @@ from decoding_core.errors import (
 from edge_app.adapters.kept import worn
 from edge_app.commands.terminal import note
 from edge_app.config.settings import (
+    PrivacyLimits,
     Settings,
     expanded,
     keep_allowed,
@@ -26,7 +27,6 @@ from edge_app.config.settings import (
     sample_store_path,
     store_path,
 )
-from edge_app.privacy.budget import PrivacyLimits
 from edge_app.service.requests import ServiceConfig
 from edge_app.transport import Cadence, is_this_machine
 from models.files import find, locate

@@ -14,8 +14,8 @@ import click
 
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.foreign_text import one_line
-from decoding_core.messages import BasePlace
 from decoding_core.methods import available, build, summary
+from decoding_core.settings import BasePlace
 from edge_app import sample
 from edge_app.commands import options, terminal
 from edge_app.commands.output import Output

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import secrets
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.settings import MethodSettings
 from edge_app.config.sealed import STORE_NAME, read_file, write_file
 from models.folders import state_folder
 from models.running.settings import EngineSettings
+
+if TYPE_CHECKING:
+    from decoding_core.verifier import VerifierRole
 
 _SEEDS = 1 << 53  # nobody can guess one (docs/privacy.md); JSON keeps 53 bits
 SETTINGS, ALLOWED, PAIRED = "settings", "list of allowed phrases", "paired server"
@@ -25,6 +37,44 @@ TOKEN_VARIABLE = "SPECSTEER_TOKEN"  # noqa: S105 (a name, no secret)
 GuardMode = Literal["placeholder", "local", "ask", "off"]
 """What becomes of private words: a stand-in of their kind is sent; a neutral one is;
 the person is asked whether they may leave; nothing is looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyLimits:
+    """How many nats may be told of the history; None: any number."""
+
+    text: float | None = None  # by what leaves for one text
+    day: float | None = None  # by what leaves for one server on one day
+    mixture: float | None = None
+    """By one draw without a limit, or once it is spent; None: 0 with a limit."""
+
+    def __post_init__(self) -> None:
+        named = ("budget", self.text), ("budget of a day", self.day)
+        for name, nats in (*named, ("mixture", self.mixture)):
+            if nats is not None and not 0.0 <= nats < math.inf:
+                raise InvalidSettingsError(
+                    f"the privacy {name} must be a number of nats from 0, not {nats:g}"
+                )
+
+    @property
+    def binds(self) -> bool:
+        """Whether there is any limit."""
+        return not (self.text is self.day is self.mixture is None)
+
+    def check(self, role: VerifierRole) -> None:
+        """Raise InvalidSettingsError if no limit can be kept."""
+        if not self.binds or not role.uses_generalist:
+            return
+        if role.terms.temperature == 0.0:
+            raise InvalidSettingsError(
+                "a privacy budget needs a temperature above 0: at 0 nothing is drawn, "
+                "so what a token tells has no bound"
+            )
+        if role.draws_bonus:
+            raise InvalidSettingsError(
+                'a privacy budget needs bonus_from = "none": whether a bonus is drawn '
+                "depends on your history"
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 
 from decoding_core import residual
 from decoding_core.errors import ContextFullError, MessageError
-from decoding_core.messages import Candidates, Origin, Verdict
+from decoding_core.messages import Candidates, Verdict
 from decoding_core.mixture import Probabilities
 from decoding_core.protocols import Engine, Method
 from decoding_core.sampling import Draw, Floats, Use, likeliest
-from decoding_core.settings import START, Threshold
+from decoding_core.settings import START, Origin, Threshold
 from decoding_core.verifier import (
     RunningThreshold,
     VerifierRole,

@@ -24,10 +24,12 @@ from functools import cache
 from itertools import zip_longest
 from statistics import median
 from types import NoneType, UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin
 
-from decoding_core.messages import Origin, TokenBlock
-from models.never_drawn import MARKS
+from decoding_core.settings import Origin
+
+if TYPE_CHECKING:
+    from decoding_core.messages import TokenBlock
 
 FinishReason = Literal["end", "length", "stopped", "full", "refused"]
 """The model ended the text; it reached the limit; the person stopped; no room; the
@@ -305,6 +307,8 @@ class ThoughtRemover:
             words = self._held.lstrip()
             space = self._held[: len(self._held) - len(words)]
             self._held = words
+            from models.never_drawn import MARKS  # numpy comes with it
+
             for opening, end in MARKS:
                 # One that the prompt closed may be closed once more.
                 if words.startswith((opening, end)):

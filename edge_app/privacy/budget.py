@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from decoding_core.errors import ContextFullError, InvalidSettingsError, StoppedError
+from decoding_core.errors import ContextFullError, StoppedError
 from decoding_core.messages import (
     Candidates,
     DraftBlock,
@@ -39,7 +39,8 @@ from decoding_core.mixture import (
 )
 from decoding_core.protocols import Engine, Verifier
 from decoding_core.sampling import Draw, Floats, Use
-from decoding_core.verifier import VerifierRole, common_prefix, read_text
+from decoding_core.verifier import common_prefix, read_text
+from edge_app.config.settings import PrivacyLimits
 from edge_app.decoding.deciders import DraftedToken, Draws
 from edge_app.decoding.events import Emit, Event, Notice, PrivacySpent, Sent
 from edge_app.decoding.loop import Gate
@@ -52,44 +53,6 @@ is."""
 _NEARLY = 0.05  # share of a limit that is left when the person is told that it is spent
 _AT_ONCE = 64  # places of which the base is asked at once, at most
 _LEAST = 1e-300  # in place of a probability that is 0 as a float
-
-
-@dataclass(frozen=True, slots=True)
-class PrivacyLimits:
-    """How many nats may be told of the history; None: any number."""
-
-    text: float | None = None  # by what leaves for one text
-    day: float | None = None  # by what leaves for one server on one day
-    mixture: float | None = None
-    """By one draw without a limit, or once it is spent; None: 0 with a limit."""
-
-    def __post_init__(self) -> None:
-        named = ("budget", self.text), ("budget of a day", self.day)
-        for name, nats in (*named, ("mixture", self.mixture)):
-            if nats is not None and not 0.0 <= nats < math.inf:
-                raise InvalidSettingsError(
-                    f"the privacy {name} must be a number of nats from 0, not {nats:g}"
-                )
-
-    @property
-    def binds(self) -> bool:
-        """Whether there is any limit."""
-        return not (self.text is self.day is self.mixture is None)
-
-    def check(self, role: VerifierRole) -> None:
-        """Raise InvalidSettingsError if no limit can be kept."""
-        if not self.binds or not role.uses_generalist:
-            return
-        if role.terms.temperature == 0.0:
-            raise InvalidSettingsError(
-                "a privacy budget needs a temperature above 0: at 0 nothing is drawn, "
-                "so what a token tells has no bound"
-            )
-        if role.draws_bonus:
-            raise InvalidSettingsError(
-                'a privacy budget needs bonus_from = "none": whether a bonus is drawn '
-                "depends on your history"
-            )
 
 
 class PublicText:

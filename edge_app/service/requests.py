@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Literal
 
 from decoding_core.settings import MethodSettings
-from edge_app.config.settings import GuardMode, Settings
+from edge_app.config.settings import GuardMode, PrivacyLimits, Settings
 from edge_app.decoding.events import HeldBack, Source
-from edge_app.privacy.budget import PrivacyLimits
 from models.prompts import Request
 from models.running.settings import EngineSettings, PersonalAdapter
 

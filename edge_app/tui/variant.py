@@ -7,9 +7,7 @@ from dataclasses import dataclass, field, replace
 from math import ceil
 from statistics import median
 
-from decoding_core.messages import Origin
-from decoding_core.methods import build
-from decoding_core.verifier import role_of
+from decoding_core.settings import Origin
 from edge_app.decoding import events
 from edge_app.decoding.events import Event, FinishReason, Source, Token
 from edge_app.service.requests import WriteRequest
@@ -222,6 +220,10 @@ class Variant:
         )
         if not alone or self.request.offline:
             return False
+        # Numpy takes a tenth of a second to import, which the first paint does without.
+        from decoding_core.methods import build
+        from decoding_core.verifier import role_of
+
         settings = self.request.settings
         return role_of(settings.terms(), build(settings)).uses_generalist
 

@@ -26,8 +26,9 @@ from cloud_api.run import address_of, create_app, listen
 from cloud_api.settings import ServerSettings
 from decoding_core import wire_json
 from decoding_core.errors import ContextFullError
-from decoding_core.messages import DraftBlock, OpenSession, Terms, digest
+from decoding_core.messages import DraftBlock, OpenSession, digest
 from decoding_core.protocols import Reading
+from decoding_core.settings import Terms
 from decoding_core.verifier import EngineVerifier, role_of
 from models.chat import ChatTemplate
 from tests.waiting import PATIENCE, ROOT, wait_until

@@ -7,7 +7,8 @@ import pytest
 
 from cloud_api.engine.models import ModelOptions
 from cloud_api.engine.thread import load_models
-from decoding_core.messages import DraftBlock, OpenSession, Terms, digest
+from decoding_core.messages import DraftBlock, OpenSession, digest
+from decoding_core.settings import Terms
 from decoding_core.verifier import EngineVerifier
 from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.files import locate

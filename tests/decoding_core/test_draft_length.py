@@ -15,8 +15,7 @@ from decoding_core.draft_length import (
     plan,
     seconds_a_token,
 )
-from decoding_core.messages import WINDOW
-from decoding_core.settings import FIXED_LENGTH, LONGEST
+from decoding_core.settings import FIXED_LENGTH, LONGEST, WINDOW
 
 GPU = Costs(draft=0.007, verify=0.040, verify_token=0.0005, round_trip=0.060)
 """A small model that drafts on a device, a large one on a GPU, a line between them."""

@@ -12,7 +12,6 @@ from decoding_core.sampling import (
     Noise,
     Use,
     acceptance_seed,
-    check_draw,
     likeliest,
     likeliest_ids,
     log_softmax,
@@ -21,7 +20,7 @@ from decoding_core.sampling import (
     sample,
     weights_of,
 )
-from decoding_core.settings import MethodSettings
+from decoding_core.settings import MethodSettings, check_draw
 
 # Drawn one by one: numbers that fill up an array take hypothesis twice the time.
 logits = hnp.arrays(

@@ -8,13 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from decoding_core.messages import (
-    RATIO_UNIT,
-    THRESHOLD_LIMIT,
-    DraftBlock,
-    Terms,
-)
+from decoding_core.messages import RATIO_UNIT, DraftBlock
 from decoding_core.sampling import log_softmax
+from decoding_core.settings import THRESHOLD_LIMIT, Terms
 from decoding_core.verifier import RunningThreshold, role_of, verify
 
 STRIDE = RunningThreshold.STRIDE

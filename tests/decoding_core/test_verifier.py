@@ -6,15 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoding_core.errors import MessageError, VocabularyMismatchError
-from decoding_core.messages import (
-    RATIO_UNIT,
-    WINDOW,
-    DraftBlock,
-    OpenSession,
-    Terms,
-    digest,
-)
+from decoding_core.messages import RATIO_UNIT, DraftBlock, OpenSession, digest
 from decoding_core.sampling import TIED, ArrayRows, log_softmax
+from decoding_core.settings import WINDOW, Terms
 from decoding_core.verifier import (
     EngineVerifier,
     count_kept,

@@ -9,11 +9,9 @@ from hypothesis import strategies as st
 
 from decoding_core.errors import MessageError
 from decoding_core.messages import (
-    DRAFT_LIMIT,
     NOTHING_LEFT_OUT,
     RATIO_UNIT,
     SETTLED_LIMIT,
-    THRESHOLD_LIMIT,
     TOKEN_BYTES,
     VERSION,
     Candidates,
@@ -23,10 +21,10 @@ from decoding_core.messages import (
     OpenSession,
     SessionOpened,
     Signal,
-    Terms,
     Verdict,
 )
 from decoding_core.methods import available, build_for_server
+from decoding_core.settings import DRAFT_LIMIT, THRESHOLD_LIMIT, Terms
 from decoding_core.verifier import role_of, verify
 from decoding_core.wire_json import open_from_json, open_to_json, opened_from_json
 

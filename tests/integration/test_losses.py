@@ -11,18 +11,13 @@ import httpx
 import pytest
 from websockets.sync.client import connect
 
-from decoding_core.messages import (
-    VERSION,
-    DraftBlock,
-    Terms,
-    Verdict,
-    digest,
-)
-from decoding_core.settings import MethodSettings
+from decoding_core.messages import VERSION, DraftBlock, Verdict, digest
+from decoding_core.settings import MethodSettings, Terms
 from decoding_core.verifier import role_of
+from edge_app.config.settings import PrivacyLimits
 from edge_app.decoding.events import Sent, emit_to
 from edge_app.decoding.session import Patience
-from edge_app.privacy.budget import Account, CountingVerifier, PrivacyLimits
+from edge_app.privacy.budget import Account, CountingVerifier
 from edge_app.transport.client import CloudVerifier
 from models.engines.llama_cpp import LlamaContext
 from tests.fakes import HashEngine

@@ -25,10 +25,10 @@ from decoding_core.errors import (
     ModelError,
     VocabularyMismatchError,
 )
-from decoding_core.messages import DraftBlock, Terms, digest
+from decoding_core.messages import DraftBlock, digest
 from decoding_core.protocols import Reading
 from decoding_core.sampling import ArrayRows, log_softmax, log_sum_exp
-from decoding_core.settings import MethodSettings
+from decoding_core.settings import MethodSettings, Terms
 from decoding_core.verifier import role_of, verify
 from models.files import locate
 from models.running.interface import token_list_id

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from cloud_api.service import UNANSWERED, Session
-from decoding_core.messages import WINDOW, Kind, Problem, Signal, Verdict, digest
+from decoding_core.messages import Kind, Problem, Signal, Verdict, digest
+from decoding_core.settings import WINDOW
 from decoding_core.verifier import role_of
 from tests.cloud_api.cloud_fakes import block_after, open_request
 

@@ -16,8 +16,7 @@ from decoding_core.settings import MethodSettings
 from decoding_core.verifier import role_of
 from edge_app.commands import program
 from edge_app.commands.service_config import config_of, service_config
-from edge_app.config.settings import Settings
-from edge_app.privacy.budget import PrivacyLimits
+from edge_app.config.settings import PrivacyLimits, Settings
 from edge_app.service.requests import WriteRequest
 from edge_app.service.service import WritingService
 from edge_app.transport.client import CloudVerifier

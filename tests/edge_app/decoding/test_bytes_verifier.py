@@ -18,10 +18,11 @@ from decoding_core.messages import (
     digest,
 )
 from decoding_core.settings import MethodSettings
+from edge_app.config.settings import PrivacyLimits
 from edge_app.decoding.on_device import RememberedRows
 from edge_app.decoding.session import Patience
 from edge_app.decoding.two_vocabularies import BytesVerifier, whole_characters
-from edge_app.privacy.budget import Account, PrivacyLimits
+from edge_app.privacy.budget import Account
 from models.files import locate
 from models.running.interface import bytes_of
 from models.running.loading import load_model

@@ -16,18 +16,13 @@ from decoding_core.residual import coupling_outcomes, rejection_outcomes
 from decoding_core.sampling import Draw, Noise
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier, role_of
+from edge_app.config.settings import PrivacyLimits
 from edge_app.decoding.deciders import DraftedToken
 from edge_app.decoding.events import HeldBack, Notice, PrivacySpent
 from edge_app.decoding.loop import Piece
 from edge_app.decoding.on_device import EdgeBaseVerifier, RememberedRows
 from edge_app.decoding.session import Patience
-from edge_app.privacy.budget import (
-    DECIDED_ANEW,
-    Account,
-    CountingVerifier,
-    PrivacyLimits,
-    PublicText,
-)
+from edge_app.privacy.budget import DECIDED_ANEW, Account, CountingVerifier, PublicText
 from tests.edge_app.decoding.losing_server import DISTURBANCES
 from tests.edge_app.decoding.test_methods_in_the_loop import FixedEngine, emission
 from tests.fakes import HashEngine

@@ -13,7 +13,7 @@ from decoding_core.messages import Candidates
 from decoding_core.methods import build
 from decoding_core.sampling import log_softmax
 from decoding_core.settings import MethodSettings
-from edge_app.privacy.budget import PrivacyLimits
+from edge_app.config.settings import PrivacyLimits
 from edge_app.privacy.guard.gate import tokens_of
 from tests.edge_app.decoding.losing_server import DISTURBANCES
 from tests.edge_app.decoding.test_verifier_session import METHODS, spread

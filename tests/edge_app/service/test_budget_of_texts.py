@@ -8,8 +8,8 @@ import pytest
 
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.settings import MethodSettings
+from edge_app.config.settings import PrivacyLimits
 from edge_app.decoding.events import Finished, HeldBack, Notice, PrivacySpent
-from edge_app.privacy.budget import PrivacyLimits
 from edge_app.privacy.guard.gate import GuardGate
 from edge_app.privacy.ledger import read_ledger, read_spent, spent_path
 from edge_app.privacy.reading import sendings

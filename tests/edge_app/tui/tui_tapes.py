@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decoding_core.messages import Origin
+from decoding_core.settings import Origin
 from edge_app.decoding.events import (
     Drafted,
     Event,
