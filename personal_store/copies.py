@@ -30,6 +30,7 @@ from personal_store.connection import (
     version,
 )
 from personal_store.errors import StoreBusyError, StoreError, faults
+from personal_store.states import drop_states
 
 NAME = "other"  # the schema under which another store is read
 SHORTEST = 8  # characters of a passphrase
@@ -177,6 +178,7 @@ def _export_ciphered(cipher: Database, copy: Path, key: str) -> None:
 def _convert(path: Path, key: str) -> None:
     """Encrypt or decrypt a store; the copy is compared with it before they swap."""
     need_room(path, 3, "to convert the store")
+    drop_states(path)  # they are under the old key
     part = part_of(path)
     try:
         with ciphered(path) as db:

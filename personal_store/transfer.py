@@ -33,6 +33,7 @@ from personal_store.lifecycle.identities import judge
 from personal_store.lifecycle.writing import keeps_bodies
 from personal_store.records import OWN, UNREAD, Author
 from personal_store.search import tables
+from personal_store.states import drop_states, sweep
 
 _ALL = """
     SELECT record.id, source.kind AS source_kind, label AS source, key, record.kind,
@@ -189,6 +190,7 @@ def merge(db: Database, path: Path, other: Path) -> Merged:
         mine = {row[0] for row in db.execute("SELECT address FROM main.identity")}
         strangers = {row[0] for row in db.execute("SELECT address FROM main.stranger")}
         judge(db, sorted(mine | strangers))
+    sweep(db)
     if gone:
         tidy(db, path)
     stayed = set(new) - set(gone)
@@ -215,6 +217,7 @@ def restore(db: Database, path: Path, backup: Path) -> int:
         gone = forgotten_among(db)
         take_out(db, gone)
         tables.rebuild(db)
+    drop_states(path)  # the numbers of records name other texts now
     tidy(db, path)
     return len(gone)
 
@@ -229,6 +232,7 @@ def put_back(path: Path) -> Path:
     if not backup.exists():
         raise StoreError(f"There is no backup of {path} to restore.")
     connect_as_it_is(backup, keys.in_keyring(path) or None).close()
+    drop_states(path)
     part = part_of(path)
     part.write_bytes(backup.read_bytes())
     damaged = path.with_name(f"{path.stem}-damaged{path.suffix}")

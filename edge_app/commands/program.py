@@ -19,7 +19,7 @@ from decoding_core.errors import DecodingError, InvalidSettingsError
 from decoding_core.foreign_text import one_line
 from edge_app.commands.options import assume_yes, confirmed
 from edge_app.commands.service_config import service_config
-from edge_app.commands.terminal import note
+from edge_app.commands.terminal import counted, note
 from edge_app.config.settings import Settings, read_settings, store_path
 from models.command_line import Command
 from models.folders import (
@@ -32,10 +32,11 @@ from personal_store import Store, keys
 from personal_store.errors import StoreError
 from personal_store.import_runs import in_words
 from personal_store.lifecycle.forgetting import UNTIDY, is_untidy
+from personal_store.states import states
 
 _OURS = (
     ("store.db*", "your letters"),
-    ("store-*", "your letters: backups and the written profile"),
+    ("store-*", "your letters: backups, the written profile, prompts as read"),
     ("sample*", "the sample letters"),
     ("drafts", "drafts of the app"),
     ("edit-*", "a draft that an editor had"),
@@ -160,7 +161,10 @@ def _store(_: Settings) -> str:
     with Store.open(store_path()) as store:
         if is_untidy(store.db):
             raise StoreError(UNTIDY)
-        return f"{store.counts()['own']} own texts in {store_path()}"
+        words = f"{store.counts()['own']} own texts in {store_path()}"
+    kept = list(states(store_path()))
+    size = in_words(sum(path.stat().st_size for path in kept))
+    return f"{words}; {counted(len(kept), 'prompt')} kept as read ({size})"
 
 
 def _server(settings: Settings) -> str:

@@ -44,12 +44,14 @@ from edge_app.retrieval.context import (
 from edge_app.sample import make_ready
 from edge_app.service import answering
 from edge_app.service.import_plan import import_noted
+from edge_app.service.kept_states import KeptStates
 from edge_app.service.languages import word_on_languages
 from edge_app.service.profiles import (
     NoProfileError,
     Profile,
     Profiler,
     profile_path,
+    read_profile,
     summariser,
 )
 from edge_app.service.requests import Letter, MayLeave, ServiceConfig, WriteRequest
@@ -104,6 +106,8 @@ class WritingService:
         self._allowed: list[str] = []  # by answers to this service
         self._quotes = QuoteReader()
         self._early: list[events.Event] = []  # before the text that reports them
+        self._states: KeptStates | None = None  # of the text that is written
+        self._keeping: threading.Thread | None = None
 
     def prepare(
         self, *, offline: bool = False, stop: threading.Event | None = None
@@ -178,6 +182,10 @@ class WritingService:
             learnt = history != "nobody"
             reason = self._written(request, role, emit, stop, learnt=learnt)
             emit(events.Finished(reason, tally.statistics()))
+            if self._states is not None:
+                self._keeping = threading.Thread(target=self._states.write)
+                self._keeping.start()
+                self._states = None
 
     def read_ahead(self, request: WriteRequest, stop: threading.Event) -> None:
         """Have the specialist read the prompt of `request`, from whose end the next
@@ -194,10 +202,12 @@ class WritingService:
                 return
             with self._store() as store, suppress(NoProfileError):
                 profiler = Profiler(None, str(model.path), profile_path(store.path))
+                states = self._states_of(store, request, context)
                 request, retrieved = self._found(store, request, profiler)
                 job = TextJob(
                     *(model, context, request, role.method, lambda _: None, stop),
                     policy=self._policy_slots(request),
+                    states=states,
                 )
                 job.read_ahead(retrieved.passages)
 
@@ -231,7 +241,9 @@ class WritingService:
         try:
             with self._store() as store:
                 profiler = self._profiler(store, emit, stop)
+                asked = request
                 request, retrieved = self._found(store, request, profiler)
+                self._states = self._states_of(store, asked, context)
                 texts = [passage.text for passage in retrieved.passages]
                 if role.uses_generalist:
                     index = self._index(request, store, retrieved)
@@ -312,6 +324,7 @@ class WritingService:
             gate=gate,
             given_ids=given,
             policy=self._policy_slots(request),
+            states=self._states if learnt else None,
         )
         try:
             return job.run(verifier, retrieved.passages)
@@ -382,6 +395,24 @@ class WritingService:
         beside = retrieved.beside(request.background)
         brief = answering.as_greeted(store, brief)
         return replace(request, brief=brief, background=beside), retrieved
+
+    def _states_of(
+        self, store: Store, request: WriteRequest, context: TextSlots
+    ) -> KeptStates | None:
+        """The kept states for a request, once its profile is written; None if its
+        prompt holds private words of which no record of the store is known."""
+        if request.background.strip() or request.personalisation == "pad":
+            return None
+        others = set[int]()
+        if request.reply_to is not None:
+            thread = store.thread(request.reply_to)
+            others = {request.reply_to, *(one.record_id for one in thread)}
+        if request.personalisation == "profile":
+            profile = read_profile(profile_path(store.path))
+            if profile is None or request.excluded:
+                return None
+            others |= set(profile.read)
+        return KeptStates(context, store.path, others)
 
     def _needs_account(self, request: WriteRequest, role: VerifierRole) -> bool:
         """Whether nats are counted: if there is a limit, or the base is here anyway."""
@@ -547,6 +578,8 @@ class WritingService:
                 self._lock.release()
         elif (child := self._child) is not None:
             child.close()
+        if self._keeping is not None:
+            self._keeping.join()
 
     @contextmanager
     def _working(self) -> Iterator[None]:

@@ -19,6 +19,7 @@ from edge_app.decoding.loop import DecodeLoop, Gate
 from edge_app.decoding.rescoring import RescoredEngine
 from edge_app.decoding.session import Patience, VerifierSession
 from edge_app.retrieval.context import PromptBuilder, Prompts
+from edge_app.service.kept_states import KeptStates
 from edge_app.service.requests import WriteRequest
 from models.never_drawn import NeverDrawn
 from models.prompts import without_controls
@@ -46,6 +47,7 @@ class TextJob:
     policy: TextSlots | None = None
     """The specialist without its adapter, whose likeliest tokens it weighs anew; None:
     it writes by itself."""
+    states: KeptStates | None = None  # prompts as read; None: none is used or kept
 
     def read_ahead(self, passages: Sequence[Passage]) -> None:
         """Have the specialist read its prompt before the text is asked for; `run` goes
@@ -53,6 +55,8 @@ class TextJob:
         so far."""
         token_ids = self._prompts(passages).private_ids[:-1]
         engine = self._engine()
+        if self.states is not None:
+            self.states.restore(token_ids)
         # One that was read already may have a text behind it: it stays.
         read = common_prefix(engine.tokens, token_ids)
         while read < len(token_ids):
@@ -98,7 +102,7 @@ class TextJob:
                 # The specialist reads its prompt while the server is asked and reads
                 # its own. What goes wrong here goes wrong again in the loop.
                 if verifier.local or role.uses_specialist:
-                    readers.submit(hold_text, engine, prompts.private_ids[:-1])
+                    readers.submit(self._hold_prompt, engine, prompts)
                 opened = session.open()
             generalist = "" if opened is None else opened.generalist
             self.emit(events.Opened(generalist or "this device alone", not generalist))
@@ -134,6 +138,15 @@ class TextJob:
             if not self.keeps_session:
                 verifier.close()
         return loop.ended
+
+    def _hold_prompt(self, engine: Engine, prompts: Prompts) -> None:
+        """Have the specialist hold its prompt, but for the token it drafts from."""
+        token_ids = prompts.private_ids[:-1]
+        if self.states is not None:
+            self.states.restore(token_ids)
+        hold_text(engine, token_ids)
+        if self.states is not None:
+            self.states.copy(token_ids, prompts.sources)
 
     def _engine(self) -> Engine:
         """The specialist that drafts; `stop` aborts its readings."""

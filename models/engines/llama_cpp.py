@@ -176,6 +176,14 @@ class LlamaContext(TextSlots):
             scales = (ctypes.c_float * 1)(adapter.scale)
             self._library.llama_set_adapters_lora(self._handle, one, 1, scales)
         self._memory = self._library.llama_get_memory(self._handle)
+        self.saves = not any(  # those drop what stands far back, and cannot go back
+            drops(model.handle)
+            for drops in (
+                self._library.llama_model_n_swa,
+                self._library.llama_model_is_recurrent,
+                self._library.llama_model_is_hybrid,
+            )
+        )
         self._batch = Batch(self._library, _BATCH, model.vocabulary_size)
         self._abort = self._library.ggml_abort_callback(lambda _: self.stop.is_set())
         self._no_abort = self._library.ggml_abort_callback()
@@ -257,6 +265,22 @@ class LlamaContext(TextSlots):
         done = self._library.llama_memory_seq_rm(self._memory, slot, position, -1)
         if not done:
             raise EngineError("this model cannot forget a part of what it read")
+
+    def _save(self, slot: int) -> bytes:
+        size = self._library.llama_state_seq_get_size(self._handle, slot)
+        saved = (ctypes.c_uint8 * size)()
+        done = self._library.llama_state_seq_get_data(self._handle, saved, size, slot)
+        if done != size:
+            raise EngineError(f"llama.cpp cannot save a text: {last_complaint()}")
+        return bytes(saved)
+
+    def _restore(self, slot: int, length: int, saved: bytes) -> bool:
+        library, memory, size = self._library, self._memory, len(saved)
+        data = (ctypes.c_uint8 * size).from_buffer_copy(saved)
+        done = library.llama_state_seq_set_data(self._handle, data, size, slot)
+        first = library.llama_memory_seq_pos_min(memory, slot)
+        last = library.llama_memory_seq_pos_max(memory, slot)
+        return (done, first, last) == (size, 0, length - 1)
 
     def _free(self) -> None:
         self._library.llama_free(self._handle)

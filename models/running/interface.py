@@ -159,6 +159,8 @@ class TextSlots(ABC):
     an engine adds how it reads and forgets.
     """
 
+    saves = False  # whether the engine can save a slot of this model, and restore it
+
     def __init__(
         self,
         model: Model,
@@ -237,6 +239,33 @@ class TextSlots(ABC):
             del self._tokens[slot][position:]
             self._together[slot] = min(self._together[slot], position)
 
+    def save(self, slot: int) -> bytes:
+        """The cache of a slot, which `restore` reads; raises EngineError if closed."""
+        with self._lock:
+            if not self._open:
+                raise EngineError("the context is closed")
+            return self._save(slot)
+
+    def restore(
+        self, slot: int, token_ids: Sequence[int], saved: bytes, length: int
+    ) -> bool:
+        """Have a slot hold these tokens by what `save` gave in slots of the same
+        `machine.reading_id` of a text of N tokens, read in passes of several, that
+        begins with them. If that does not fit, the slot is empty, and False is
+        returned."""
+        with self._lock:
+            if not self._open or not len(token_ids) <= length <= self.context_length:
+                return False
+            self._forget(slot, 0)
+            self._tokens[slot], self._together[slot] = [], 0
+            if not self._restore(slot, length, saved):
+                self._forget(slot, 0)
+                return False
+            self._forget(slot, len(token_ids))
+            self._tokens[slot] = list(token_ids)
+            self._together[slot] = len(token_ids)
+            return True
+
     def interrupt(self) -> None:
         """Abort a long evaluation, from another thread."""
         self.stop.set()
@@ -295,6 +324,14 @@ class TextSlots(ABC):
     @abstractmethod
     def _forget(self, slot: int, position: int) -> None:
         """Drop what the engine's cache holds of a slot from a position on."""
+
+    def _save(self, slot: int) -> bytes:
+        """As `save`, while the slots are open; of an engine that `saves`."""
+        raise NotImplementedError
+
+    def _restore(self, slot: int, length: int, saved: bytes) -> bool:
+        """Fill the cache of an empty slot with N tokens; False: they do not fit."""
+        raise NotImplementedError
 
     @abstractmethod
     def _use_threads(self, single: int, several: int) -> None:

@@ -101,6 +101,24 @@ def _llama() -> Any:
     return load_library()
 
 
+def reading_id(slots: TextSlots) -> str:
+    """A hash of all that decides what the caches of slots hold after some tokens: this
+    machine and its llama.cpp, the model's file, the adapter, and every setting."""
+    worn, path = slots.adapter, slots.model.path
+    facts = [_machine_and_build(), type(slots).__name__, _file_id(path)]
+    facts += ["" if worn is None else f"{_file_id(worn.file)} {worn.scale!r}"]
+    facts += [repr(slots.model.settings), f"{slots.slots} {slots.context_length}"]
+    return hashlib.sha256("\n".join(facts).encode("utf-8", "replace")).hexdigest()
+
+
+def _file_id(path: Path) -> str:
+    """What changes if another file is put in the place of this one, or it is written
+    into; the last change of the inode cannot be set back."""
+    found = path.stat()
+    times = f"{found.st_mtime_ns} {found.st_ctime_ns}"
+    return f"{path.absolute()} {found.st_size} {found.st_ino} {times}"
+
+
 def _read_note(name: str) -> dict[str, Any]:
     """The facts of a note, if it is of this machine and this llama.cpp; else empty."""
     with suppress(OSError, ValueError, LookupError, TypeError):
@@ -124,6 +142,7 @@ def _machine_and_build() -> str:
         platform.node(),
         platform.machine(),  # not `processor`, which runs a program to find out
         str(library.llama_print_system_info()),
+        str(library.__version__),
         str(Path(library.__file__).stat().st_mtime_ns),
     ]
     return hashlib.sha256("\n".join(facts).encode()).hexdigest()

@@ -37,6 +37,7 @@ from personal_store.search.tables import (
     refresh_in,
     set_state,
 )
+from personal_store.states import drop_states, path_of
 
 BATCH = 200
 _AT_ONCE = 500
@@ -124,6 +125,8 @@ def reclean(
     )
     ids = [row[0] for row in rows]
     changed = _rewrite(db, ids, progress) + compare_threads(db)
+    if changed:
+        drop_states(path_of(db))  # they hold the texts as they were
     lacking = f"""FROM record LEFT JOIN raw ON record_id = id
         WHERE {_OWN_MAILS} AND cleaning < {VERSION} AND record_id IS NULL"""
     (without_raw,) = db.execute(f"SELECT count(*) {lacking}").fetchone()

@@ -30,6 +30,7 @@ from personal_store.lifecycle.tombstones import Tombstones, add_tombstone
 from personal_store.lifecycle.writing import clean_bodies
 from personal_store.records import ProgressCallback
 from personal_store.search import tables
+from personal_store.states import sweep
 
 DAYS = 30  # how long the trash keeps a text
 UNTIDY = (
@@ -155,11 +156,13 @@ def take_out(db: Database, ids: Sequence[int]) -> None:
 
 
 def tidy(db: Database, path: Path, progress: ProgressCallback | None = None) -> Proof:
-    """Overwrite what deleted texts have left, and prove that nothing is left.
+    """Overwrite what deleted texts have left, the states that hold them among it, and
+    prove that nothing is left.
 
     The store is untidy until that is proven. Raises StoreBusyError if another program
     keeps the log from being emptied.
     """
+    sweep(db)
     for _ in range(_TRIES):
         untidy = tables.state(db, "untidy")
         _overwrite(db, path)
@@ -229,6 +232,7 @@ def _set(db: Database, ids: Sequence[int], column: str, value: int | None) -> No
             [(value, record_id) for record_id in ids],
         )
         tables.refresh(db, ids)
+    sweep(db)
 
 
 def _note_traces(db: Database) -> None:

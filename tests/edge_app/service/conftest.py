@@ -5,6 +5,7 @@ import json
 import pytest
 
 from edge_app.config.settings import Settings
+from edge_app.service import kept_states
 from edge_app.service.requests import ServiceConfig
 from edge_app.transport import client as cloud
 from models.engines.llama_cpp import LlamaContext
@@ -29,7 +30,8 @@ def connections(monkeypatch):
 
 @pytest.fixture
 def read(monkeypatch):
-    """How many tokens the device's model read, call by call."""
+    """How many tokens the device's model read, call by call; no state is kept."""
+    monkeypatch.setattr(kept_states, "_WORTH", 10_000)
     counts, evaluate = [], LlamaContext.evaluate
 
     def counted(self, readings):

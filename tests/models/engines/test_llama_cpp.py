@@ -105,6 +105,30 @@ def test_what_was_read_alone_is_not_among_the_tokens_to_go_on_from(context):
     assert sequence.tokens == [5, 6, 7, 8, 9]
 
 
+def test_a_restored_slot_goes_on_with_the_same_bits(model, exact_model):
+    """Whole and in part; what does not fit leaves the slot empty, and ends nothing."""
+    for one in (model, exact_model):
+        ids = ids_of(one, 60)
+        contexts = LlamaContext(one, 2, 128), LlamaContext(one, 2, 128)
+        read, restored = (context.sequence() for context in contexts)
+        read.evaluate(ids[:50])
+        saved = contexts[0].save(0)
+        wanted = read.evaluate(ids[50:], 10)
+        for kept in (50, 48, 16):
+            assert contexts[1].restore(0, ids[:kept], saved, 50)
+            assert restored.tokens == ids[:kept]
+            logits = restored.evaluate(ids[kept:], 10)
+            np.testing.assert_array_equal(logits, wanted)
+        for wrong in (b"", saved[:9], saved[:-1], saved + b"x", bytes(len(saved))):
+            assert not contexts[1].restore(0, ids[:50], wrong, 50)
+            assert (restored.tokens, restored.position) == ([], 0)
+        assert not contexts[1].restore(0, ids[:48], saved, 49)
+        np.testing.assert_array_equal(restored.evaluate(ids, 10), wanted)
+        for context in contexts:
+            context.close()
+        assert not contexts[1].restore(0, ids[:50], saved, 50)
+
+
 def test_exact_blocks_equal_single_steps_bit_for_bit(exact_model):
     """Q8_0 on CPU, flash attention off, and never a decode of a single token."""
     context = LlamaContext(exact_model, 1, 512)
