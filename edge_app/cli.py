@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import sys
@@ -180,6 +181,7 @@ def cli(ctx: click.Context, lora: str | None, writer: str | None) -> None:
         raise click.UsageError(
             "the app needs a terminal; 'specsteer write' works without one"
         )
+    gc.disable()  # till the page is painted: no cycles to free, and a sixth of the time
     from edge_app.commands.app import open_app  # Textual takes 0.2 s to load
 
     open_app(lora)

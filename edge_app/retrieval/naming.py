@@ -11,7 +11,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterable
-from importlib import resources
+from pathlib import Path
 
 from decoding_core.foreign_text import one_line
 
@@ -25,7 +25,7 @@ _SAID = re.compile(r"[a-z]?[aeiouyhlr]|s[kmnptvw]")  # a local part that is a na
 _WORDS = {
     name: frozenset(words.split())
     for name, words in tomllib.loads(
-        resources.files(__package__).joinpath("naming.toml").read_text("utf-8")
+        Path(__file__).with_name("naming.toml").read_text("utf-8")
     ).items()
 }
 _TITLES, _BEHIND, _OFFICES = (_WORDS[name] for name in ("titles", "behind", "offices"))

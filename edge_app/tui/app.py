@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import sys
@@ -192,6 +193,7 @@ class SpecSteerApp(App[None]):
             loop = asyncio.get_running_loop()
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 loop.add_signal_handler(number, self._leave_unasked, 128 + number)
+            self.call_after_refresh(_collect_again)
         self._use_keys()
         for problem in self.preferences.problems:
             self.notify(f"settings: {problem}", severity="warning")
@@ -382,6 +384,12 @@ class SpecSteerApp(App[None]):
 
     def _run(self, action: str) -> None:
         self.call_later(self.run_action, action, self.screen)
+
+
+def _collect_again() -> None:
+    """Free cycles again, but never look at what was there at the start."""
+    gc.freeze()
+    gc.enable()
 
 
 DRAWERS = {

@@ -9,6 +9,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.style import Style
 from rich.text import Text
 from textual.app import ComposeResult
+from textual.binding import Binding
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Footer
@@ -238,10 +239,12 @@ _ROOMY = 100  # columns from which on keys stand two spaces apart
 class KeyLine(Footer):
     """Keys with their ranks as classes, which the style sheet hides."""
 
+    _bindings_ready = True
     _shown: object = None
 
     def compose(self) -> ComposeResult:
         """Textual's keys, ranked."""
+        self._shown = self._keys()
         keys: Iterable[Widget] = super().compose()
         for key in keys:
             if isinstance(key, FooterKey):
@@ -249,26 +252,22 @@ class KeyLine(Footer):
                 key.add_class(f"-rank{_RANKS.get(key.action, 0)}", update=False)
             yield key
 
-    def on_mount(self) -> None:
-        """Show the keys at once."""
-        self.bindings_changed(self.screen)
-
     def bindings_changed(self, screen: Screen[object]) -> None:
         """Show the keys that are bound now, whether the window has the focus or not."""
-        self._bindings_ready = True
         if self.is_attached and screen is self.screen:
             self.call_after_refresh(self._show_keys)
 
     async def _show_keys(self) -> None:
         """Make the line anew if other keys are to stand there."""
-        keys = [
+        if self._keys() != self._shown:
+            await self.recompose()
+
+    def _keys(self) -> list[tuple[Binding, str, bool]]:
+        return [
             (one.binding, self.app.get_key_display(one.binding), one.enabled)
             for one in self.screen.active_bindings.values()
             if one.binding.show
         ]
-        if keys != self._shown:
-            self._shown = keys
-            await self.recompose()
 
     def on_resize(self) -> None:
         """Put keys closer together where there is little room."""

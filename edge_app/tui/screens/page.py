@@ -72,6 +72,11 @@ class Page(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """Title, page and rail, one line for narrow screens, keys."""
+        # Else the page is painted as for no size first, and then for that of now.
+        points = self.app.HORIZONTAL_BREAKPOINTS, self.app.VERTICAL_BREAKPOINTS
+        for size, classes in zip(self.app.size, points, strict=True):
+            found = self._get_breakpoint_classes(size, classes or [])
+            self.add_class(*found, update=False)
         with Horizontal(id="title"):
             yield Saying(id="what")
             yield Saying(id="server")

@@ -225,7 +225,7 @@ def test_keys_ask_for_a_review_with_stars_and_a_style_is_previewed(tmp_path):
         stars.focus()
         await until(pilot, lambda: stars.has_focus)
         await pilot.press("4")
-        assert app.writing.style.stars == 4
+        await until(pilot, lambda: app.writing.style.stars == 4)
         await pilot.press("f12", "right")
         assert app.writing.style.tone == "warm"
         await pilot.press("down", "down", "left")

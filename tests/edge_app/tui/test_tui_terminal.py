@@ -380,6 +380,7 @@ def test_what_an_editor_leaves_alone_keeps_its_origin(start, home, tmp_path):
     terminal.until("really")
     terminal.send(ctrl("q"))
     assert terminal.end() == 0
+    assert terminal.output.endswith(b"True\r\n"), "cycles are freed once it is painted"
     assert (tmp_path / "mode").read_text().strip() == "600"
     assert not list(home.glob("edit-*"))
     variant = kept(home).variant
@@ -509,7 +510,15 @@ def test_ctrl_c_leaves_also_from_the_palette(tmp_path):
 
 
 def test_leaving_waits_for_no_model_that_is_loading(start):
-    terminal = start(service="ready=False")
+    """What is typed before anything is painted goes into the brief."""
+    more = """
+import atexit, gc
+gc.disable()
+atexit.register(lambda: print(gc.isenabled()))
+"""
+    terminal = start(service="ready=False", more=more)
+    terminal.send("Soon.")
+    terminal.until("14th.Soon.")
     terminal.until("loading the models")
     terminal.send(ctrl("j"))
     terminal.until("the draft begins by itself")
