@@ -1,4 +1,7 @@
-"""The key of an encrypted store: from the environment, the keyring, or the person."""
+"""The key of an encrypted store: from the environment, the keyring, or the person.
+
+The keyring may hold other keys for a store, under a name each.
+"""
 
 import importlib
 import os
@@ -70,37 +73,41 @@ def pragma(key: str) -> str:
     return "PRAGMA key = '" + key.replace("'", "''") + "'"
 
 
-def in_keyring(path: Path) -> str:
+def in_keyring(path: Path, name: str = "") -> str:
     """The key that the system's keyring holds for this store; empty if none."""
     try:
         keyring, errors = map(importlib.import_module, _KEYRING)
     except ImportError:
         return ""
     try:
-        return str(keyring.get_password(_SERVICE, str(path.resolve())) or "")
+        return str(keyring.get_password(_SERVICE, _account(path, name)) or "")
     except (errors.KeyringError, RuntimeError):
         return ""  # none, locked, or refused by the person: there are other ways
 
 
-def put_in_keyring(path: Path, key: str) -> None:
+def put_in_keyring(path: Path, key: str, name: str = "") -> None:
     """Have the system's keyring hold the key; raises StoreError if it cannot."""
     try:
         keyring, errors = map(importlib.import_module, _KEYRING)
     except ImportError as error:
         raise StoreError(_missing()) from error
     try:
-        keyring.set_password(_SERVICE, str(path.resolve()), key)
+        keyring.set_password(_SERVICE, _account(path, name), key)
     except (errors.KeyringError, RuntimeError) as error:
         raise StoreError(
             "There is no keyring that could hold the key here: use a passphrase."
         ) from error
 
 
-def forget_in_keyring(path: Path) -> None:
-    """Have the keyring hold nothing for this store any more."""
-    if in_keyring(path):
+def forget_in_keyring(path: Path, name: str = "") -> None:
+    """Have the keyring hold this key of the store no longer."""
+    if in_keyring(path, name):
         keyring = importlib.import_module("keyring")
-        keyring.delete_password(_SERVICE, str(path.resolve()))
+        keyring.delete_password(_SERVICE, _account(path, name))
+
+
+def _account(path: Path, name: str) -> str:
+    return f"{path.resolve()} {name}".rstrip()
 
 
 def _missing() -> str:

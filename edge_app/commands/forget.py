@@ -22,6 +22,7 @@ from edge_app.commands.options import (
 )
 from edge_app.commands.service_config import detokenizers
 from edge_app.commands.terminal import Progress, counted, note
+from edge_app.config import sign_ins
 from edge_app.config.settings import ledger_path, store_path
 from models.command_line import Command, confirm
 from personal_store import Store
@@ -106,8 +107,9 @@ def forget_command(everything: bool, yes: bool, **options: Any) -> None:
         specsteer forget --source letters.mbox --yes
         specsteer forget --everything
 
-    With --everything also your addresses and the memory of what was forgotten go, so
-    that an import brings texts back. 'specsteer trash' keeps texts for 30 days instead.
+    With --everything also your addresses, the sign-ins to mail and the memory of what
+    was forgotten go, so that an import brings texts back. 'specsteer trash' keeps texts
+    for 30 days instead.
     """
     path = store_path()
     with Store.open(path) as store:
@@ -124,6 +126,7 @@ def forget_command(everything: bool, yes: bool, **options: Any) -> None:
         _redact_ledger(list(texts.values()), everything=everything)
         with Progress("forgetting") as progress:
             if everything:
+                sign_ins.forget_all(path)
                 proof = forgetting.forget_everything(store.db, path, progress.show)
             else:
                 proof = forgetting.forget(store.db, path, ids, progress.show)

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import click
 
-from base.extras import how_to_install
 from decoding_core.foreign_text import one_line
+from edge_app.commands import mail
 from edge_app.commands.terminal import Progress, is_interactive, note
 from edge_app.config.settings import store_path
 from edge_app.service import import_plan
 from edge_app.service.import_plan import AUTO, import_noted
-from models.command_line import Command, ask_secret, confirm
+from models.command_line import Command, confirm
 from personal_store import ImportReport, Store, discovery, importers
 from personal_store.discovery import Discovery, discover, discover_in, may_hold_text
 from personal_store.errors import SourceError
 from personal_store.files import Source, everything, opened
 from personal_store.import_runs import Unfinished, dismiss, unfinished
-from personal_store.importers import TalkImporter, imap
-from personal_store.importing import import_source
+from personal_store.importers import TalkImporter
 
 _FAILURES = 20  # how many failures are shown
 _HELP = f"""Read your own texts from PATH into the store on this device.
@@ -45,6 +43,8 @@ Where each service hides its export: docs/importing.md.
     specsteer import csv reviews.csv --map text=Body --map date=Created
     specsteer import markdown ~/Notes --watch
     specsteer import imap you@example.org --server imap.example.org
+    specsteer import imap you@outlook.com --server outlook.office365.com \\
+        --sign-in 1b2c3d4e-5f60-4718-92a3-b4c5d6e7f809
     specsteer import lamp LaMP_4_dev_questions.json --map user=410
 """
 
@@ -82,6 +82,13 @@ def _columns(_: object, __: object, given: Iterable[str]) -> dict[str, str]:
     "--folder", default="", help="For imap: the folder, if not that of sent mail."
 )
 @click.option(
+    "--sign-in",
+    metavar="ID",
+    help="For imap without a password, as Microsoft wants it: shows a code to enter in "
+    "a browser, and keeps the sign-in. ID is that of your own registration: "
+    "docs/importing.md says where to get one.",
+)
+@click.option(
     "--mine",
     is_flag=True,
     help="With auto: documents and tables outside of exports, which do not say who "
@@ -90,6 +97,7 @@ def _columns(_: object, __: object, given: Iterable[str]) -> dict[str, str]:
 @click.option("--yes", "agreed", is_flag=True, help="With auto: do not ask.")
 @click.option("--again", is_flag=True, help="Read files too that have not changed.")
 @click.option("--watch", is_flag=True, help="Stay, and import again when files change.")
+@click.option("--sign-out", is_flag=True, help="For imap: delete the kept sign-in.")
 def import_command(
     kind: str,
     path: Path | None,
@@ -97,10 +105,12 @@ def import_command(
     mapping: Mapping[str, str],
     server: str | None,
     folder: str,
+    sign_in: str | None,
     mine: bool,
     agreed: bool,
     again: bool,
     watch: bool,
+    sign_out: bool,
 ) -> None:
     """Choose between the ways to import."""
     if path is None and (kind != AUTO or watch):
@@ -114,6 +124,8 @@ def import_command(
         raise click.UsageError(f"--mine is for auto: '{kind}' takes what it is given")
     if (kind == "imap") != (server is not None):
         raise click.UsageError("imap, and only imap, needs --server NAME")
+    if (sign_in or sign_out) and (kind != "imap" or (sign_in and sign_out)):
+        raise click.UsageError("--sign-in and --sign-out are for imap, one of them")
     try:
         with Store.open(store_path()) as store:
             if path is None:
@@ -121,7 +133,13 @@ def import_command(
                 return
             asked = Unfinished(kind, path.absolute(), me, mapping, mine)
             if server is not None:
-                _import_sent_folder(store, str(path), server, folder, me)
+                account = mail.account(str(path), server)
+                if sign_out:
+                    mail.sign_out(store, account)
+                    return
+                report = mail.import_sent(store, account, folder, me, sign_in)
+                show_report(report)
+                click.echo(report.summary())
             elif watch:
                 _watch(store, path, asked, again=again)
             elif kind == AUTO:
@@ -223,46 +241,6 @@ def _go_on(store: Store, *, agreed: bool) -> None:
             _import_everything(store, asked.path, asked, agreed=True)
         else:
             click.echo(_import(store, asked).summary())
-
-
-def _import_sent_folder(
-    store: Store, user: str, server: str, folder: str, me: tuple[str, ...]
-) -> None:
-    """Log in, read what is new, log out. The password is never an argument."""
-    name, found, port = server.rpartition(":")
-    if not found:
-        name, port = server, "0"
-    elif not (port.isdecimal() and 0 < int(port) < 65536):
-        raise click.UsageError(f"--server takes NAME or NAME:PORT, not '{server}'")
-    password = _from_keyring(f"specsteer:{name}", user)
-    if not password and not sys.stdin.isatty():
-        raise SourceError(
-            f"There is no password for {user}: run this in a terminal, or store it "
-            f"with 'keyring set specsteer:{name} {user}', after "
-            f"'{how_to_install('keyring')}'."
-        )
-    password = password or ask_secret(f"Password of {user}")
-    login = imap.Login(name, user, password, int(port), folder)
-    me = me or ((user,) if "@" in user else ())
-    with imap.connected(login) as mailbox, Progress("reading") as progress:
-        report = import_source(store, "imap", [mailbox], me=me, progress=progress.show)
-    show_report(report)
-    click.echo(report.summary())
-
-
-def _from_keyring(service: str, user: str) -> str | None:
-    """The password in the system's keyring, if there is a keyring that has it."""
-    try:
-        import keyring  # an extra
-        from keyring.errors import KeyringError
-    except ImportError:
-        return None
-    try:
-        found: str | None = keyring.get_password(service, user)
-    except KeyringError as error:
-        note(f"the keyring does not answer: {error}")
-        return None
-    return found
 
 
 def _watch(store: Store, path: Path, asked: Unfinished, *, again: bool) -> None:

@@ -20,6 +20,7 @@ from decoding_core.foreign_text import one_line
 from edge_app.commands.options import assume_yes, confirmed
 from edge_app.commands.service_config import service_config
 from edge_app.commands.terminal import counted, note
+from edge_app.config import sign_ins
 from edge_app.config.settings import Settings, read_settings, store_path
 from models.command_line import Command
 from models.folders import (
@@ -47,6 +48,7 @@ _OURS = (
     ("allowed.txt*", "phrases that may leave"),
     ("paired-server.json*", "the paired server and its token"),
     ("serve-key*", "the key of 'specsteer serve'"),
+    (f"{sign_ins.NAME}*", "sign-ins to mail accounts"),
     ("adapters", "personal adapters"),
     ("models", "models that were pulled"),
     ("engine-*.json*", "what was measured of this machine"),
@@ -225,7 +227,7 @@ def completion_command(shell: str) -> None:
 @assume_yes
 def purge_command(dry_run: bool, yes: bool) -> None:
     """Delete everything of ours on this machine: letters, drafts, ledger, settings,
-    models, and the store's key in the keyring.
+    models, and our keys in the keyring.
 
     Says what there is and asks before it deletes. What holds words of yours is
     overwritten first. It cannot be undone: 'specsteer store export' saves the letters.
@@ -244,7 +246,10 @@ def purge_command(dry_run: bool, yes: bool) -> None:
         if what or usual
     ]
     stores = [store_path(), *folder.glob(f"{WRITERS}/*/{store_path().name}")]
-    locked = [store for store in stores if keys.in_keyring(store)]
+    names = ("", sign_ins.NAME)
+    locked = [
+        (at, name) for at in stores for name in names if keys.in_keyring(at, name)
+    ]
     if not items and not locked:
         click.echo(f"there is nothing of ours in {one_line(str(folder))}")
         return
@@ -252,15 +257,15 @@ def purge_command(dry_run: bool, yes: bool) -> None:
     for path, what in items:
         click.echo(f"  {one_line(path.name):<24} {_size(path):>9}  {what}")
     if locked:
-        click.echo("and the store's key in the keyring of this machine")
+        click.echo("and our keys in the keyring of this machine")
     if dry_run:
         click.echo("nothing was deleted")
         return
     check_free(folder)
     confirmed("Delete all of this for good?", yes=yes)
     faults = [fault for path, _ in items if (fault := _delete(path))]
-    for store in locked:
-        keys.forget_in_keyring(store)
+    for store, name in locked:
+        keys.forget_in_keyring(store, name)
     for fault in faults:
         note(f"not deleted: {one_line(fault)}")
     if faults:

@@ -15,7 +15,7 @@ from edge_app.commands.forget import show_proof
 from edge_app.commands.options import assume_yes, confirmed
 from edge_app.commands.serve import KEY, key_path
 from edge_app.commands.terminal import Progress, note
-from edge_app.config import sealed, settings
+from edge_app.config import sealed, settings, sign_ins
 from edge_app.config.settings import ledger_path, store_path
 from edge_app.privacy.ledger import SPENT, reseal, spent_path
 from models.command_line import Group, ask_secret
@@ -254,13 +254,18 @@ def show_settings() -> None:
 @store_command.command("decrypt")
 @assume_yes
 def decrypt(yes: bool) -> None:
-    """Make the store, its backup and what lies beside it plain files again."""
+    """Make the store, its backup and what lies beside it plain files again.
+
+    Sign-ins to mail are never plain: without a keyring they are deleted.
+    """
     Store.open(store_path()).close()
     if not copies.is_encrypted(store_path()):
         raise StoreError(f"The store {store_path()} is plain: it is not encrypted.")
     confirmed("Store your texts unencrypted?", yes=yes)
     _convert_drafts("")
     key = keys.known(store_path())
+    if not keys.in_keyring(store_path(), sign_ins.NAME):  # else they stay sealed by it
+        sign_ins.forget_all(store_path())
     copies.decrypt(store_path())
     put_under(key, None)
     keys.forget_in_keyring(store_path())

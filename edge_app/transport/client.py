@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpcore
 import httpx
@@ -440,11 +441,49 @@ def certificate_at(url: str, stop: threading.Event | None = None) -> str:
     return ssl.DER_cert_to_PEM_cert(shown)
 
 
-def _no_answer(error: BaseException, url: str, *, pinned: bool) -> CloudError:
-    """What to tell of a connection that did not come about, or broke."""
+def post_form(url: str, fields: Mapping[str, str]) -> tuple[int, dict[str, Any]]:
+    """Post a form as OAuth 2 does (RFC 6749): the status, and the object in the answer,
+    empty if there is none.
+
+    Raises CloudUnreachableError, MessageError; nothing is sent to an address without a
+    certificate that this device trusts.
+    """
+    line = Line()
+    line.allow(LARGEST_HEAD + _LARGEST_BODY, _REQUEST_SECONDS)
+    headers = {"User-Agent": "specsteer", "Accept-Encoding": "identity"}
+    timeout = httpx.Timeout(_REQUEST_SECONDS, connect=_CONNECT_SECONDS)
+    transport = watched_transport(line, url)
+    try:
+        with (
+            httpx.Client(
+                headers=headers, timeout=timeout, transport=transport
+            ) as client,
+            client.stream("POST", url, data=fields) as response,
+        ):
+            body = _plain_body(response)
+    except (httpx.TransportError, httpx.InvalidURL) as error:
+        fault, why = _tls_fault(error), line.complaint or "cannot be reached"
+        if isinstance(fault, ssl.SSLCertVerificationError):
+            why = f"shows a certificate that is not trusted ({fault.verify_message})"
+        host = urlsplit(url).hostname
+        raise CloudUnreachableError(one_line(f"{host} {why}")) from error
+    try:
+        answer = json.loads(body)
+    except (ValueError, RecursionError):
+        answer = None
+    return response.status_code, answer if isinstance(answer, dict) else {}
+
+
+def _tls_fault(error: BaseException) -> ssl.SSLError | None:
     fault: BaseException | None = error
     while fault is not None and not isinstance(fault, ssl.SSLError):
         fault = fault.__cause__ or fault.__context__
+    return fault
+
+
+def _no_answer(error: BaseException, url: str, *, pinned: bool) -> CloudError:
+    """What to tell of a connection that did not come about, or broke."""
+    fault = _tls_fault(error)
     if isinstance(fault, ssl.SSLCertVerificationError) and pinned:
         return CertificateError(
             f"the certificate at {url} is another one than at pairing, so nothing was "

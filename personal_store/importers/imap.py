@@ -2,27 +2,29 @@
 
 The folder is opened with EXAMINE and mail is fetched with PEEK, so nothing is marked as
 read. Mail that an earlier import has read is not fetched again: a server numbers
-messages upwards for as long as UIDVALIDITY stays what it is.
+messages upwards for as long as UIDVALIDITY stays what it is. A server that hangs up,
+as Microsoft's does when an access token ends, is asked again over another connection.
 """
 
 import imaplib
-import ipaddress
 import re
 import ssl
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from base.addresses import is_loopback
 from personal_store.errors import SourceError
-from personal_store.files import Source
+from personal_store.files import Source, why
 from personal_store.mail.labels import decoded, folder_label, is_sent
 from personal_store.mail.mail import Mail
 from personal_store.mail.mailbox import MAX_MESSAGE
 from personal_store.reading.letters import Letter, read_now
-from personal_store.records import Item, ReadOptions
+from personal_store.records import ImportFailure, Item, ReadOptions
 
 PATIENCE = 60.0  # seconds to wait for an answer
 
@@ -30,6 +32,8 @@ _AT_ONCE = 10  # messages in one request
 _SEARCHED = 50_000  # numbers in one search, so that its answer fits into a line
 _FOLDER = re.compile(rb'\(([^)]*)\) (?:"(?:[^"\\]|\\.)*"|NIL) (.+)')
 _UID = re.compile(rb"\bUID (\d+)")
+_SECRET = re.compile(r"[!-~]{32,}")
+"""What may be a token that the server echoes; words are shorter."""
 _NONSENSE = (imaplib.IMAP4.error, ValueError, OverflowError, MemoryError)
 """What answers raise that are no IMAP, such as lengths that no memory holds."""
 
@@ -44,6 +48,9 @@ class Login:
     port: int = 0  # 0: the usual one
     folder: str = ""
     """Empty: the one that the server marks as sent mail, or that is called so."""
+    token: Callable[[bool], str] | None = field(default=None, repr=False)
+    """Gives an access token of OAuth in place of a password; where it is true, another
+    one than the last, which was refused. Raises SourceError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,31 +91,11 @@ def connected(login: Login) -> Iterator[Mailbox]:
     Raises SourceError if the server cannot be reached, refuses the password, or has no
     such folder.
     """
-    with _explained(login.server):
-        session = _connect(login)
+    session = _Session(login)
     try:
-        with _explained(login.server):
-            secret = f"\0{login.user}\0{login.password}".encode()
-            try:
-                if secret.isascii():
-                    session.login(login.user, login.password)
-                else:  # LOGIN knows ASCII alone
-                    session.authenticate("PLAIN", lambda _: secret)
-            except session.abort:
-                raise
-            except session.error as error:
-                raise SourceError(
-                    f"{login.server} does not let {login.user} in: {_said(error)}. "
-                    "Many providers want a password made for this program (an 'app "
-                    "password')."
-                ) from error
-            mailbox = _examined(session, login)
-        yield mailbox
+        yield session.mailbox
     finally:
-        try:
-            session.logout()
-        except (*_NONSENSE, OSError):
-            session.shutdown()
+        session.close()
 
 
 def envelopes(source: Source) -> Iterator[Mail]:
@@ -122,38 +109,134 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     assert isinstance(source, Mailbox)
     for first in range(options.start + 1, source.size + 1, _SEARCHED):
         last = min(first + _SEARCHED - 1, source.size)
-        with _as_broken_off():
-            _, found = source.session.uid("SEARCH", f"UID {first}:{last}")
+        found = source.session.ask("SEARCH", f"UID {first}:{last}")
         words = b" ".join(line for line in found if isinstance(line, bytes)).split()
         every = map(int, filter(bytes.isdigit, words))
         numbers = sorted(number for number in every if first <= number <= last)
         for at in range(0, len(numbers), _AT_ONCE):
             for number, raw in _fetched(source.session, numbers[at : at + _AT_ONCE]):
                 where = f"{source.name}, message {number}"
-                folder = source.label
-                yield read_now(Letter(raw, number, where, options.me, folder=folder))
+                if isinstance(raw, bytes):
+                    letter = Letter(raw, number, where, options.me, folder=source.label)
+                    yield read_now(letter)
+                else:
+                    yield ImportFailure(number, where, why(raw))
+
+
+class _Session:
+    """A folder that is open on a server, over one connection after the other."""
+
+    def __init__(self, login: Login) -> None:
+        """Raises SourceError as `connected`."""
+        self._login = login
+        self.mailbox = self._open()
+
+    def ask(self, *command: str) -> list[Any]:
+        """The answer to a UID command, over another connection if this one breaks.
+        Raises ConnectionError if that one breaks as well, _RefusedError for a NO."""
+        try:
+            return self._ask(command)
+        except ConnectionError:
+            self.close()
+        try:
+            mailbox = self._open()
+        except SourceError as error:
+            raise ConnectionError(str(error)) from error
+        if mailbox.validity != self.mailbox.validity:
+            raise ConnectionError("the server has numbered its messages anew")
+        return self._ask(command)
+
+    def close(self) -> None:
+        """Log out."""
+        try:
+            self._server.logout()
+        except (*_NONSENSE, OSError):
+            with suppress(OSError):  # it may be closed already
+                self._server.shutdown()
+
+    def _ask(self, command: tuple[str, ...]) -> list[Any]:
+        try:
+            status, answers = self._server.uid(*command)
+        except (*_NONSENSE, OSError) as error:
+            raise ConnectionError(f"the server broke off ({_said(error)})") from error
+        if status != "OK":
+            raise _RefusedError(f"the server refuses ({_said(answers)})")
+        return answers
+
+    def _open(self, *, another: bool = False) -> Mailbox:
+        """Log in, with another token or not, and open the folder."""
+        login = self._login
+        with _explained(login.server):
+            self._server = _connect(login)
+        try:
+            with _explained(login.server):
+                refusal = _log_in(self._server, login, another)
+                if not refusal:
+                    return _examined(self._server, login, self)
+        except BaseException:
+            self.close()
+            raise
+        self.close()
+        if (
+            login.token is not None and not another
+        ):  # it may have ended, or been revoked
+            return self._open(another=True)
+        advice = (
+            "Many providers want a password made for this program (an 'app password'); "
+            "Microsoft takes none, and wants --sign-in (docs/importing.md)."
+        )
+        if login.token is not None:
+            advice = (
+                f"Sign in again, as {login.user} and nobody else; and let IMAP be "
+                "allowed in the settings of that mailbox."
+            )
+        raise SourceError(
+            f"{login.server} does not let {login.user} in: {refusal}. {advice}"
+        )
+
+
+class _RefusedError(ConnectionError):
+    """The server answers NO."""
+
+
+def _log_in(server: imaplib.IMAP4, login: Login, another: bool) -> str:
+    """Log in; why the server refuses, empty if it does not."""
+    secret = f"\0{login.user}\0{login.password}".encode()
+    if login.token is not None:
+        bearer = f"auth=Bearer {login.token(another)}"
+        secret = f"user={login.user}\1{bearer}\1\1".encode()
+    try:
+        if login.token is not None:
+            # A refusal comes as a second challenge, and waits for an empty answer.
+            server.authenticate("XOAUTH2", lambda said: b"" if said else secret)
+        elif secret.isascii():
+            server.login(login.user, login.password)
+        else:  # LOGIN knows ASCII alone
+            server.authenticate("PLAIN", lambda _: secret)
+    except server.abort:
+        raise
+    except server.error as error:
+        return _said(error) or "it does not say why"
+    return ""
 
 
 def _connect(login: Login) -> imaplib.IMAP4:
     """Encrypted, and the server's name checked; on this device itself as it is."""
-    is_here = login.server == "localhost"
-    with suppress(ValueError):
-        is_here = is_here or ipaddress.ip_address(login.server).is_loopback
-    if is_here:
+    if is_loopback(login.server):
         return imaplib.IMAP4(login.server, login.port or 143, timeout=PATIENCE)
     context = ssl.create_default_context()
     port = login.port or 993
     return imaplib.IMAP4_SSL(login.server, port, ssl_context=context, timeout=PATIENCE)
 
 
-def _examined(session: imaplib.IMAP4, login: Login) -> Mailbox:
-    name = _sent_folder(session, login)
+def _examined(server: imaplib.IMAP4, login: Login, session: _Session) -> Mailbox:
+    name = _sent_folder(server, login)
     quoted = '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    status, answer = session.select(quoted, readonly=True)
+    status, answer = server.select(quoted, readonly=True)
     if status != "OK":
         raise SourceError(f"{login.server} does not open {name}: {_said(answer)}.")
     label = folder_label(re.split(r"[/.]", decoded(name))[-1])
-    validity, following = (_number(session, n) for n in ("UIDVALIDITY", "UIDNEXT"))
+    validity, following = (_number(server, n) for n in ("UIDVALIDITY", "UIDNEXT"))
     account, size = Path(f"{login.user} at {login.server}"), max(0, following - 1)
     about: dict[str, Any] = {"validity": str(validity), "label": label}
     return Mailbox(account, size, appends=True, session=session, **about)
@@ -194,27 +277,34 @@ def _sent_folder(session: imaplib.IMAP4, login: Login) -> str:
 
 
 def _fetched(
-    session: imaplib.IMAP4, numbers: Sequence[int]
-) -> Iterator[tuple[int, bytes]]:
+    session: _Session, numbers: Sequence[int]
+) -> Iterator[tuple[int, bytes | _RefusedError]]:
+    """The messages in order. Of several, one may be refused, as Exchange does if it
+    cannot convert it; if all are, the server is at fault, and none is passed over."""
+    found: dict[int, bytes | _RefusedError] = {}
+    try:
+        found |= _fetch(session, numbers)
+    except _RefusedError:
+        for number in numbers:
+            try:
+                found |= _fetch(session, [number])
+            except _RefusedError as error:
+                found[number] = error
+        if not any(isinstance(raw, bytes) for raw in found.values()):
+            raise
+    yield from sorted(found.items(), key=itemgetter(0))
+
+
+def _fetch(session: _Session, numbers: Sequence[int]) -> dict[int, bytes]:
     wanted = ",".join(map(str, numbers))
-    with _as_broken_off():
-        _, answers = session.uid("FETCH", wanted, f"(UID BODY.PEEK[]<0.{MAX_MESSAGE}>)")
+    answers = session.ask("FETCH", wanted, f"(UID BODY.PEEK[]<0.{MAX_MESSAGE}>)")
     found = {}
     for answer, after in pairwise((*answers, b"")):
         if isinstance(answer, tuple):
             closing = after if isinstance(after, bytes) else b""
             if number := _UID.search(answer[0]) or _UID.search(closing):
                 found[int(number[1])] = bytes(answer[1])
-    yield from sorted(found.items())
-
-
-@contextmanager
-def _as_broken_off() -> Iterator[None]:
-    """A session that ends is like a file that does: the import goes on there later."""
-    try:
-        yield
-    except _NONSENSE as error:
-        raise ConnectionError(f"the server broke off ({_said(error)})") from error
+    return found
 
 
 @contextmanager
@@ -234,11 +324,11 @@ def _explained(server: str) -> Iterator[None]:
 
 
 def _said(answer: Any) -> str:
-    """What a server or an error says, on one line."""
+    """What a server or an error says, on one line, without what may be a token."""
     if isinstance(answer, Exception):
         answer = next(iter(answer.args), type(answer).__name__)
     parts = [
         part.decode("utf-8", "replace") if isinstance(part, bytes) else str(part)
         for part in (answer if isinstance(answer, list) else [answer])
     ]
-    return " ".join(" ".join(parts).split())[:200].rstrip(".")
+    return _SECRET.sub("…", " ".join(" ".join(parts).split()))[:200].rstrip(".")

@@ -229,7 +229,7 @@ def test_a_hostile_server(status, world):
 def test_a_hostile_mail_server(fine, folder, world, monkeypatch):
     """Its refusals, and the names of its folders."""
     monkeypatch.setattr(
-        "edge_app.commands.import_texts._from_keyring", lambda *_: "right"
+        "edge_app.commands.mail._from_keyring", lambda *_: "right"
     )
     with spiteful_mail(*fine) as port:
         server = f"127.0.0.1:{port}"

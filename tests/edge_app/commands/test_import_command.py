@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from edge_app.commands import import_texts
+from edge_app.commands import import_texts, mail
 from edge_app.config.settings import store_path
 from edge_app.service.import_plan import import_noted
 from personal_store import SourceError, Store
@@ -140,7 +140,7 @@ def process(program, *words):
 WATCH = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's "&" ignores it
-from edge_app.commands import import_texts
+from edge_app.commands import import_texts, mail
 from personal_store import discovery
 def looking(rounds, look=import_texts._next):
     print("looking", file=sys.stderr, flush=True)
@@ -236,7 +236,7 @@ def test_a_password_comes_from_the_keyring_and_is_never_guessed(run, monkeypatch
         told.append(login)
         raise SourceError(f"refused {login}.")
 
-    monkeypatch.setattr(import_texts.imap, "connected", connected)
+    monkeypatch.setattr(mail.imap, "connected", connected)
     result = run(*command)
     assert (told[0].password, told[0].port) == ("secret", 1143)
     assert "secret" not in result.stderr

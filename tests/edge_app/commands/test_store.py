@@ -179,7 +179,7 @@ DAY = date(2026, 11, 23)
 def passphrase(monkeypatch):
     pytest.importorskip("sqlcipher3")
     monkeypatch.setattr(keys, "_known", {})
-    monkeypatch.setattr(keys, "in_keyring", lambda _: "")
+    monkeypatch.setattr(keys, "in_keyring", lambda *_: "")
     monkeypatch.setenv("SPECSTEER_STORE_KEY", "a long passphrase")
 
 

@@ -1,9 +1,7 @@
 """Sent mail over IMAP: read only, new mail only, from a small server on this device."""
 
-import re
-import socketserver
-import threading
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -12,102 +10,15 @@ from hypothesis import strategies as st
 from personal_store import SourceError, import_source, importing
 from personal_store.errors import StoreError
 from personal_store.importers import imap
+from tests.imap_server import mail_server
 from tests.mailboxes import ME, message
 from tests.personal_store.stores import stopping
 
 
-class Session(socketserver.StreamRequestHandler):
-    """As much of IMAP4rev1 as a reader needs; anything that writes is refused."""
-
-    disable_nagle_algorithm = True  # which waits 40 ms between small answers
-
-    def handle(self):
-        self.say("* OK ready")
-        while line := self.rfile.readline().decode().rstrip("\r\n"):
-            tag, _, said = line.partition(" ")
-            word = said.upper().split()[0]
-            self.server.heard.append(said)
-            if word in self.server.broken:
-                return
-            self.wfile.write(self.server.noise.get(word, b""))
-            answer = getattr(self, word.lower(), None)
-            status = (answer(said) or "OK") if answer else "BAD"
-            self.say(f"{tag} {status} so it is")
-            if word == "LOGOUT":
-                return
-
-    def say(self, line):
-        self.wfile.write(line.encode() + b"\r\n")
-
-    def capability(self, _):
-        self.say("* CAPABILITY IMAP4REV1 AUTH=PLAIN")
-
-    def login(self, said):
-        return "" if said == f'LOGIN {ME} "right"' else "NO [AUTH] wrong password"
-
-    def authenticate(self, _):
-        self.say("+ ")
-        self.server.heard.append(self.rfile.readline().decode())
-
-    def list(self, _):
-        for line in self.server.folders:
-            self.say(f"* LIST {line}")
-
-    def examine(self, _):
-        mails = self.server.mails
-        self.say(f"* OK [UIDVALIDITY {self.server.validity}]")
-        self.say(f"* OK [UIDNEXT {max(mails, default=0) + 1}]")
-        self.say(f"* {len(mails)} EXISTS")
-
-    def uid(self, said):
-        numbers = [int(n) for n in re.findall(r"\d+", said.split("(")[0])]
-        if "SEARCH" in said:
-            found = [n for n in self.server.mails if numbers[0] <= n <= numbers[1]]
-            self.say("* SEARCH " + " ".join(map(str, found)))
-            return
-        for number in numbers:
-            raw = self.server.mails[number]
-            self.say(f"* 1 FETCH (UID {number} BODY[]<0> {{{len(raw)}}}")
-            self.wfile.write(raw + b")\r\n")
-
-    def logout(self, _):
-        self.say("* BYE")
-
-
-class Server(socketserver.ThreadingTCPServer):
-    daemon_threads = True
-    allow_reuse_address = True
-
-    def __init__(self):
-        super().__init__(("127.0.0.1", 0), Session)
-        self.heard = []
-        self.broken = set()
-        self.noise = {}
-        self.validity = 7
-        self.folders = [
-            '(\\HasNoChildren) "/" INBOX',
-            '(\\HasNoChildren \\Sent) "/" "[Gmail]/Gesendet &- \\"so\\""',
-        ]
-        self.mails = {n: message(f"This is letter {n}.", number=n) for n in (3, 5, 8)}
-
-    def login(self, password="right", folder=""):
-        port = self.server_address[1]
-        return imap.Login("127.0.0.1", ME, password, port, folder)
-
-    def fetched(self):
-        """The numbers of mails asked for since the last time."""
-        heard, self.heard = self.heard, []
-        return [said.split()[2] for said in heard if "FETCH" in said]
-
-
 @pytest.fixture
 def server():
-    with Server() as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
+    with mail_server() as server:
         yield server
-        server.shutdown()
-        thread.join()
 
 
 def read(store, login):
@@ -142,10 +53,8 @@ def test_only_new_mail_is_fetched_again(store, server):
     assert (anew.added, anew.skipped) == (0, 4)
 
 
-def test_an_import_that_was_stopped_goes_on(store, server, monkeypatch):
+def test_an_import_that_was_stopped_goes_on(store, server, one_by_one):
     """Behind the last message that was committed."""
-    monkeypatch.setattr(importing, "BATCH", 1)
-    monkeypatch.setattr(imap, "_AT_ONCE", 1)
     with pytest.raises(KeyboardInterrupt), imap.connected(server.login()) as mailbox:
         import_source(store, "imap", [mailbox], me=[ME], progress=stopping(0.5))
     server.fetched()
@@ -154,6 +63,74 @@ def test_an_import_that_was_stopped_goes_on(store, server, monkeypatch):
 
     assert report.added == 1
     assert server.fetched() == ["8"]
+
+
+@pytest.fixture
+def one_by_one(monkeypatch):
+    """A message is asked for, and committed, before the next."""
+    monkeypatch.setattr(importing, "BATCH", 1)
+    monkeypatch.setattr(imap, "_AT_ONCE", 1)
+
+
+def with_token(server, refusal=None):
+    """A login by tokens, each of which is good once it is given; and what was asked."""
+    asked = []
+
+    def token(another):
+        asked.append(another)
+        if another and refusal:
+            raise SourceError(refusal)
+        server.tokens |= {"second" * 9} if another else {"first" * 9} - {*server.ended}
+        return ("second" if another else "first") * 9
+
+    return replace(server.login(), token=token), asked
+
+
+def test_a_token_that_ends_in_the_middle_is_made_anew(store, server, one_by_one):
+    """Over another connection, from the message it came to; nothing is read twice."""
+    server.ends_before = 2
+    login, asked = with_token(server)
+
+    report = read(store, login)
+
+    assert (report.added, report.skipped, report.failed) == (3, 0, 0)
+    assert asked == [False, False, True]
+    assert server.fetched() == ["3", "5", "5", "8"]
+
+
+def test_a_sign_in_that_ends_for_good_in_the_middle_loses_nothing(
+    store, server, one_by_one
+):
+    """One sentence, which shows no token though the server does; the next goes on."""
+    server.ends_before = 2
+    login, _ = with_token(server, "it was taken back: sign in again.")
+    with pytest.raises(SourceError, match=r"back: sign in again\. This run") as one:
+        read(store, login)
+    assert "which are safe (1 of yours); the same import" in str(one.value)
+    with pytest.raises(SourceError, match=r"does not let .* in: .*…") as two:
+        read(store, replace(login, token=lambda _: "x" * 50))
+    assert "x" * 9 not in str(two.value)
+    assert "eHh4" not in str(two.value)
+    server.fetched()
+
+    report = read(store, server.login())
+
+    assert (report.added, server.fetched()) == (2, ["5", "8"])
+
+
+def test_a_message_that_is_refused_is_a_failure_and_no_other_is_lost(store, server):
+    """If all are, it is the server: none is passed over."""
+    server.refused = {5}
+    report = read(store, server.login())
+    assert (report.added, report.failed) == (2, 1)
+    assert "message 5: the server refuses (cannot convert it" in str(report.failures[0])
+
+    server.mails |= {n: message(f"This is letter {n}.", number=n) for n in (9, 11)}
+    server.refused = {9, 11}
+    with pytest.raises(SourceError, match=r"refuses .* the same import goes on"):
+        read(store, server.login())
+    server.refused = set()
+    assert read(store, server.login()).added == 2
 
 
 def endless(word, digits):
