@@ -228,9 +228,7 @@ def test_a_hostile_server(status, world):
 )
 def test_a_hostile_mail_server(fine, folder, world, monkeypatch):
     """Its refusals, and the names of its folders."""
-    monkeypatch.setattr(
-        "edge_app.commands.mail._from_keyring", lambda *_: "right"
-    )
+    monkeypatch.setattr("edge_app.commands.mail._from_keyring", lambda *_: "right")
     with spiteful_mail(*fine) as port:
         server = f"127.0.0.1:{port}"
         shown = call("import", "imap", ME, "--server", server, "--folder", folder)
