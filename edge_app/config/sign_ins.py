@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from base.owner_only import shred
@@ -39,47 +39,41 @@ class SignIn:
 
 def find(store: Path, server: str, user: str) -> SignIn | None:
     """The sign-in to an account; raises DamagedSealError and StoreLockedError."""
-    every = _read(store)
-    return next(
-        (one for one in every if (one.server, one.user) == (server, user)), None
-    )
+    return _read(store).get((server, user))
 
 
 def keep(store: Path, sign_in: SignIn) -> bool:
     """Keep a sign-in in place of an earlier one to the same account; false if there is
     no key to seal it with, and so nothing was written."""
-    others = list[SignIn]()
+    every = dict[tuple[str, str], SignIn]()
     with suppress(DamagedSealError):  # nothing in it can be used any more
-        others = _without(_read(store), sign_in.server, sign_in.user)
+        every = _read(store)
+    every[sign_in.server, sign_in.user] = sign_in
     key = _keyring_key(store) or key_of(store)
     if key is not None:
-        _write(store, [*others, sign_in], key)
+        _write(store, every, key)
     return key is not None
 
 
 def forget(store: Path, server: str, user: str) -> bool:
-    """Delete the sign-in to an account; whether there was one."""
+    """Delete the sign-in to an account; whether there was one. A damaged file goes."""
     try:
         every = _read(store)
-    except DamagedSealError:  # nothing in it can be used any more
+    except DamagedSealError:
         forget_all(store)
         return True
-    others = _without(every, server, user)
-    if not others:
+    found = every.pop((server, user), None)
+    if not every:
         forget_all(store)
-    elif others != every:
-        _write(store, others, _key(store))
-    return others != every
+    elif found is not None:
+        _write(store, every, _key(store))
+    return found is not None
 
 
 def forget_all(store: Path) -> None:
     """Overwrite and delete the file, and take its key out of the keyring."""
     shred(store.with_name(NAME))
     keys.forget_in_keyring(store, NAME)
-
-
-def _without(every: list[SignIn], server: str, user: str) -> list[SignIn]:
-    return [one for one in every if (one.server, one.user) != (server, user)]
 
 
 def _keyring_key(store: Path) -> str:
@@ -94,23 +88,19 @@ def _key(store: Path) -> str:
     return keys.in_keyring(store, NAME) or key_of(store) or ""
 
 
-def _read(store: Path) -> list[SignIn]:
+def _read(store: Path) -> dict[tuple[str, str], SignIn]:
     path = store.with_name(NAME)
     if not path.is_file():
-        return []
+        return {}
     try:
         line = path.read_text("ascii", "replace")
-        said = json.loads(Seal(_key(store)).opened(line, _WHAT))
-        return [
-            SignIn(**{one.name: str(o[one.name]) for one in fields(SignIn)})
-            for o in said
-        ]
+        data = Seal(_key(store)).opened(line, _WHAT)
     except DamagedSealError as error:
-        raise DamagedSealError(
-            f"{str(error)[:-1]}: sign in again, with --sign-in."
-        ) from error
+        raise DamagedSealError(f"{error} Sign in again, with --sign-in.") from error
+    every = (SignIn(**one) for one in json.loads(data))
+    return {(one.server, one.user): one for one in every}
 
 
-def _write(store: Path, every: list[SignIn], key: str) -> None:
-    data = json.dumps([asdict(one) for one in every]).encode()
+def _write(store: Path, every: dict[tuple[str, str], SignIn], key: str) -> None:
+    data = json.dumps([asdict(one) for one in every.values()]).encode()
     replace_file(store.with_name(NAME), closed(data, _WHAT, key))

@@ -35,7 +35,9 @@ import: mbox {mbox} --me {hostile} | jsonl {jsonl} | csv {csv} |
     csv {csv} --map text={hostile} | auto {zip} --yes --me {me} | auto {folder} |
     auto {missing} | whatsapp {whatsapp} | mbox {missing} | mbox {gguf} |
     {hostile} {mbox} | csv {csv} --map {hostile} | imap {hostile} --server {hostile} |
-    imap {hostile} --server 127.0.0.1:{hostile} | ~mbox {mbox} --me {me}
+    imap {hostile} --server 127.0.0.1:{hostile} |
+    imap x --server y --sign-in {hostile} |
+    ~mbox {mbox} --me {me}
 serve: --allow-origin {hostile} | --task {hostile} | --method {hostile} |
     --lora {hostile} | --specialist {missing} | --generalist {missing}
 search: photos | photos --explain | photos --json | come --received |

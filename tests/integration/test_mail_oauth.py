@@ -179,32 +179,25 @@ def test_an_import_end_to_end(imported, provider, home):
     assert (wrong.exit_code, "takes the id" in wrong.stderr) == (1, True)
 
 
-def test_a_token_that_ends_in_the_middle(imported, provider, dovecot, in_the_middle):
-    """The server hangs up and takes the token no more: another one, and on."""
+@pytest.mark.parametrize("refusal", [(), ("invalid_grant",)])
+def test_a_token_that_ends_in_the_middle(
+    imported, provider, dovecot, in_the_middle, refusal
+):
+    """The server hangs up and takes the token no more: another one, and on. If there is
+    none: a sentence, a status, and nothing lost; after another sign-in it goes on."""
 
     def end():
         provider.tokens.clear()
+        provider.answers = list(refusal)
         dovecot[1]()
 
     in_the_middle.append(end)
     done = imported("--sign-in", provider.words)
-    assert done.stdout == f"added {COUNT}, skipped 0, failed 0\n"
     grants = [fields.get("grant_type") for fields in provider.asked]
     assert (grants[-1], len(grants)) == ("refresh_token", 3)
-
-
-def test_access_that_is_taken_back_in_the_middle(
-    imported, provider, dovecot, in_the_middle
-):
-    """A sentence, a status, and nothing lost; after another sign-in it goes on."""
-
-    def end():
-        provider.tokens.clear()
-        provider.answers = ["invalid_grant"]
-        dovecot[1]()
-
-    in_the_middle.append(end)
-    done = imported("--sign-in", provider.words)
+    if not refusal:
+        assert done.stdout == f"added {COUNT}, skipped 0, failed 0\n"
+        return
     assert done.exit_code == 1
     assert "Sign in again with --sign-in" in done.stderr
     safe = r"texts, which are safe \((\d+) of yours\); the same import goes on"

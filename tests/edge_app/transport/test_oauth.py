@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cloud_api.admission import context_of_pem, make_certificate
 from decoding_core.errors import InvalidSettingsError
 from edge_app.transport import oauth
 from personal_store import SourceError
@@ -83,6 +84,15 @@ def test_what_goes_wrong_is_one_sentence(provider, answers, sentence):
     with pytest.raises(SourceError, match=sentence) as caught:
         signed_in(provider)
     assert len(str(caught.value).splitlines()) == 1
+
+
+def test_nothing_goes_to_a_provider_that_cannot_prove_who_it_is(provider, tmp_path):
+    context = context_of_pem(make_certificate()[0], tmp_path)
+    provider.socket = context.wrap_socket(provider.socket, server_side=True)
+    client = oauth.client_of(provider.words.replace("http:", "https:"))
+    with pytest.raises(SourceError, match="shows a certificate that is not trusted"):
+        oauth.begin(client)
+    assert provider.asked == []
 
 
 def test_no_token_that_a_provider_quotes_is_shown(provider):
