@@ -27,7 +27,8 @@ _MODULES = {
     "Write": {"write": "write", "demo": "write", "replay": "write", "serve": "serve"},
     "Your texts": {
         "import": "import_texts",
-        **dict.fromkeys(("search", "show", "status", "me", "profile"), "texts"),
+        **dict.fromkeys(("search", "show", "status", "me"), "texts"),
+        "voice": "voice",
         **dict.fromkeys(("exclude", "trash", "forget", "reclean"), "forget"),
         "store": "store",
     },

@@ -29,7 +29,7 @@ from personal_store.errors import (
 if TYPE_CHECKING:
     from sqlite_utils import Database
 
-SCHEMA = 9  # number of the schema in schema.sql, written to the file as `user_version`
+SCHEMA = 10  # number of the schema in schema.sql, written to the file as `user_version`
 PATIENCE = 30  # seconds to wait for another process that is writing
 _PRAGMAS = (
     "synchronous = NORMAL",
@@ -42,9 +42,9 @@ _PRAGMAS = (
 _TABLES = Path(__file__).with_name("schema.sql").read_text("utf-8")
 CONTENT = (
     *("identity", "stranger", "source", "import_run", "import_error", "record"),
-    *("record_label", "raw"),
+    *("record_label", "raw", "edit", "voice_mark"),
 )
-"""Tables of what was imported; each refers to earlier ones alone."""
+"""Tables of what is not derived; each refers to earlier ones alone."""
 
 
 @contextmanager
@@ -68,9 +68,10 @@ def create_tables(db: Database) -> None:
         if version(db) == SCHEMA:
             return  # another process was faster
         # Numpy takes a tenth of a second to import, and the app paints without it.
+        from personal_store import habits
         from personal_store.search.tables import OWN_TEXTS, RECEIVED
 
-        tables = _TABLES + OWN_TEXTS.schema() + RECEIVED.schema()
+        tables = _TABLES + OWN_TEXTS.schema() + RECEIVED.schema() + habits.SCHEMA
         for statement in tables.strip().split(";\n"):
             db.execute(statement)
         db.execute(

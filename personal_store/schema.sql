@@ -83,3 +83,17 @@ CREATE TABLE tombstone(
     of TEXT NOT NULL,
     PRIMARY KEY(key_id, mark)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE edit(
+    record_id INTEGER PRIMARY KEY REFERENCES record(id) ON DELETE CASCADE,
+    drafted TEXT NOT NULL,
+    own_share REAL NOT NULL
+) STRICT;
+CREATE TABLE voice_mark(
+    person TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    line TEXT NOT NULL,
+    of TEXT NOT NULL,
+    state TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY(person, kind, line, of)
+) STRICT, WITHOUT ROWID;

@@ -32,7 +32,7 @@ from tests.docs_blocks import PROGRAMS, ROOT, blocks, command_lines, complaint, 
 EXPORTS = ROOT / "tests" / "personal_store" / "importers" / "exports"
 DATA = ROOT / "tests" / "personal_store" / "importers" / "data"
 ME = "you@example.org"
-OF_MODELS = {"write", "doctor", "demo", "profile", "lab"}
+OF_MODELS = {"write", "doctor", "demo", "lab"}
 """Commands that load models or measure: their blocks are slow tests."""
 ZIPPED = {
     "All Data Categories.zip": "amazon_reviews",

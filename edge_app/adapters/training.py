@@ -303,7 +303,7 @@ def _lesson(
     ids = whole[: plan.max_tokens]
     if len(ids) == len(whole) and end is not None:
         ids = [*ids, end]
-    query, context = RetrievalQuery(case.request), RetrievalContext(_no_profile)
+    query, context = RetrievalQuery(case.request), RetrievalContext()
     name = plan.personalisation
     retrieved = personalisation.find(name, case.history(), query, context)
     length = min(model.context_length, LONGEST_CONTEXT) - _MARGIN
@@ -315,13 +315,6 @@ def _lesson(
         return None
     both = prompts.public_ids, prompts.private_ids
     return Lesson(tuple((*prompt, *beginning) for prompt in both), tuple(ids))
-
-
-def _no_profile(_texts: object, _excluded: object) -> str:
-    raise InvalidSettingsError(
-        "a written profile is not part of what an adapter is trained with; choose "
-        "another --personalisation"
-    )
 
 
 def _costs(run: Any, held_out: Sequence[Lesson]) -> list[list[float]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import click
@@ -130,13 +129,8 @@ def forget_command(everything: bool, yes: bool, **options: Any) -> None:
                 proof = forgetting.forget_everything(store.db, path, progress.show)
             else:
                 proof = forgetting.forget(store.db, path, ids, progress.show)
-        profile = _drop_profile(path, ids)
     _offer_adapters({i: texts.get(i, "") for i in ids}, path.name, yes=yes)
-    left = [
-        f"{file} may hold a copy of them"
-        for file in unknown_files(path)
-        if file != profile
-    ]
+    left = [f"{file} may hold a copy of them" for file in unknown_files(path)]
     show_proof(replace(proof, left=(*proof.left, *left)), f"forgot {len(ids):,}; ")
 
 
@@ -196,18 +190,6 @@ def _offer_adapters(forgotten: Mapping[int, str], store: str, *, yes: bool) -> N
         elif confirm(f"{words}. Delete it?"):
             adapter.remove()
             note(f"the adapter '{adapter.name}' is deleted")
-
-
-def _drop_profile(path: Path, ids: Sequence[int]) -> Path:
-    """Delete a profile that may quote one of the texts; returns its path."""
-    from edge_app.service.profiles import profile_path, read_profile  # llama.cpp: 0.2 s
-
-    kept = profile_path(path)
-    profile = read_profile(kept)
-    if kept.exists() and (profile is None or set(profile.read) & set(ids)):
-        kept.unlink()
-        note("the profile that was written from them is forgotten")
-    return kept
 
 
 @click.command("reclean", cls=Command)

@@ -37,7 +37,7 @@ from personal_store.states import states
 
 _OURS = (
     ("store.db*", "your letters"),
-    ("store-*", "your letters: backups, the written profile, prompts as read"),
+    ("store-*", "your letters: backups, prompts as read"),
     ("sample*", "the sample letters"),
     ("drafts", "drafts of the app"),
     ("edit-*", "a draft that an editor had"),

@@ -32,16 +32,12 @@ def put_under(old: str | None, new: str | None) -> None:
     """Seal the ledger and the files beside it with another key of the store, or make
     them plain without one; the old files are overwritten. Raises OSError,
     StoreBusyError while a text is written, and StoreLockedError for a wrong old key."""
-    # llama.cpp, which this module loads, takes a while.
-    from edge_app.service.profiles import PROFILE, profile_path
-
     for path, what in (
         (settings.settings_path(), settings.SETTINGS),
         (settings.allowed_path(), settings.ALLOWED),
         (spent_path(ledger_path()), SPENT),
         (state_folder() / settings.PAIRED_NAME, settings.PAIRED),
         (key_path(), KEY),
-        (profile_path(store_path()), PROFILE),
     ):
         if not path.is_file():
             continue
@@ -212,7 +208,7 @@ def encrypt(keyring: bool) -> None:
     """Encrypt the store, its backup and what lies beside it, with a passphrase or a
     key in the keyring.
 
-    Beside it lie the ledger, kept drafts, the profile, the settings, what pairing gave
+    Beside it lie the ledger, kept drafts, the settings, what pairing gave
     and the key of 'specsteer serve'; 'specsteer store settings' shows the settings
     then. Adapters are left out.
 

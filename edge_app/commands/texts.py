@@ -1,32 +1,26 @@
-"""`specsteer search`, `show`, `status`, `me` and `profile`."""
+"""`specsteer search`, `show`, `status` and `me`."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from dataclasses import asdict
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from base.extras import how_to_add
-from decoding_core.errors import InvalidSettingsError, StoppedError
 from decoding_core.foreign_text import legible, one_line
 from edge_app.commands import options, terminal
 from edge_app.commands.options import outline
-from edge_app.commands.service_config import config_of
-from edge_app.commands.terminal import STOPPED, Progress, note, stoppable
+from edge_app.commands.terminal import Progress, note
 from edge_app.config.settings import (
     Settings,
     ledger_path,
     read_settings,
-    sample_store_path,
     settings_path,
     store_path,
 )
-from edge_app.decoding.events import Event, Notice
 from edge_app.privacy.ledger import read_ledger
 from edge_app.retrieval.context import title
 from models.command_line import Command, Group, confirm
@@ -38,9 +32,6 @@ from personal_store.lifecycle.cleaning import clean_all_waiting
 from personal_store.lifecycle.forgetting import UNTIDY
 from personal_store.lifecycle.overview import Summary, outlines, summarise
 from personal_store.lifecycle.writing import body_of
-
-if TYPE_CHECKING:
-    from edge_app.service.profiles import Profile
 
 _EMPTY = {
     False: "there is no text of yours in the store yet: 'specsteer import --help' says "
@@ -296,56 +287,3 @@ def suggest() -> None:
                 identities.remove_identities(store.db, [one.address])
     if not found:
         note("no other address looks like yours")
-
-
-@click.command("profile", cls=Command)
-@click.argument(
-    "what", type=click.Choice(["show", "refresh", "forget"]), default="show"
-)
-@options.sample
-@options.specialist
-def profile_command(what: str, **chosen: Any) -> None:
-    """Show, write anew or forget what the small model says of you.
-
-    The profile is written by the small model from your newest texts, on this device.
-    'specsteer write --personalisation profile' reads it, and writes it where there is
-    none. It is never sent. Small models write poor ones: read yours first.
-
-    \b
-        specsteer profile refresh
-        specsteer profile
-        specsteer profile forget
-    """
-    # llama.cpp takes 0.2 s to load, which --help does without.
-    from edge_app.service.profiles import profile_path, read_profile
-
-    path = profile_path(sample_store_path() if chosen["sample"] else store_path())
-    profile = _refreshed(chosen) if what == "refresh" else read_profile(path)
-    if what == "forget":
-        path.unlink(missing_ok=True)
-        note("forgotten" if profile else "there was none")
-        return
-    if profile is None:
-        raise InvalidSettingsError(
-            "there is no profile yet; 'specsteer profile refresh' writes one"
-        )
-    click.echo(legible(profile.text))
-    note(
-        f"written {profile.written} from {len(profile.read)} of {profile.texts} texts "
-        f"by {Path(profile.specialist).name}"
-    )
-
-
-def _refreshed(chosen: dict[str, Any]) -> Profile:
-    from edge_app.service.service import WritingService
-
-    def show_notice(event: Event) -> None:
-        if isinstance(event, Notice):
-            note(event.text)
-
-    config = config_of(read_settings(), {**chosen, "server": ""})
-    with stoppable() as stop, closing(WritingService(config)) as service:
-        try:
-            return service.write_profile(show_notice, stop)
-        except StoppedError:
-            sys.exit(STOPPED)

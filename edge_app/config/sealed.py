@@ -1,7 +1,7 @@
 """Files beside the store that are kept under its key if it has one.
 
 An encrypted store keeps past texts from whoever has the disk, and the files beside it
-quote them. So the ledger, kept drafts, the profile and the settings are sealed with
+quote them. So the ledger, kept drafts and the settings are sealed with
 AES-256-GCM under a key that scrypt derives from the store's. Beside a plain store they
 are plain.
 

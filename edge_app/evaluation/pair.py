@@ -32,7 +32,6 @@ from edge_app.retrieval.context import (
     RetrievalContext,
     RetrievalQuery,
 )
-from edge_app.service.profiles import Profiler, summariser
 from models.chat import render
 from models.prompts import Message, Request
 from models.running.interface import Model, SlotEngine
@@ -288,8 +287,7 @@ class Pair:
                 self.other = OtherTokens(self.small, large, self.generalist)
             self._opened = opened.pop_all()
         self.end = end_of_turn(self.small)
-        write = summariser(self.small, self.specialist.slots, self._stop)
-        self.context = RetrievalContext(Profiler(write, str(specialist)), reranker)
+        self.context = RetrievalContext(reranker)
 
     def measure(self, case: Case, how: Measuring) -> Measured:
         """What the text of `case` costs; raises ContextFullError and StoppedError."""

@@ -17,9 +17,13 @@ from rank_bm25 import BM25Okapi
 from decoding_core.errors import ContextFullError
 from edge_app.decoding.events import Source
 from edge_app.retrieval.naming import called, parted, readdressed
+from edge_app.retrieval.voice import LEAST, Voice, counted
 from models.chat import ChatTemplate, PromptPacker, Tokenize, prompt_ids
 from models.prompts import Request, public_messages
 from personal_store import Passage
+from personal_store.habits import habits_of
+from personal_store.search.index import is_to
+from personal_store.text.greetings import NAME
 from personal_store.text.tokens import tokens
 
 PASSAGES = 5  # how many texts are looked for
@@ -96,7 +100,7 @@ class Retrieved:
     """What the specialist reads besides the request."""
 
     passages: Sequence[Passage] = ()  # best first
-    notes: str = ""  # such as a written profile; it never leaves the device
+    notes: str = ""  # such as the lines of a voice; they never leave the device
 
     def beside(self, background: str) -> str:
         """The notes together with those that the person gave."""
@@ -107,9 +111,9 @@ class Retrieved:
 class RetrievalContext:
     """What a personalisation may work with besides the texts."""
 
-    profile: Callable[[Searchable, Collection[int]], str]
-    """The written profile of these texts, less the excluded ones."""
     reranker: Reranker | None = None
+    voice: Callable[[Searchable, RetrievalQuery], Voice] | None = None
+    """How the writer of these texts writes; None: as `voice_in` counts."""
 
 
 def find_passages(
@@ -155,16 +159,57 @@ def _by_words(
     return Retrieved(sorted(reranked, key=lambda one: -one.score)[: query.limit])
 
 
-def _with_profile(
+_COUNTED = 200  # newest texts that a voice is counted from outside a store
+_SAYS = {
+    "greeting": 'greets "{}"',
+    "sign-off": 'signs off "{}"',
+    "name": 'signs "{}"',
+    "length": "writes {}",
+    "contractions": "contractions: {}",
+    "emoji": "emoji: {}",
+    "exclamation-marks": "exclamation marks: {}",
+    "dashes": "dashes: {}",
+    "small-letters": "begins sentences small: {}",
+    "address": "says {}",
+    "phrase": 'says "{}"',
+}
+
+
+def voice_in(texts: Searchable, query: RetrievalQuery) -> Voice:
+    """The voice that the newest texts of the kind show."""
+    request, most = query.request, _COUNTED
+    found = texts.recent(limit=most, kind=request.task, excluded=query.excluded)
+    whom = [one for one in found if is_to(request.recipient, one.recipient, "")]
+    whom = [one for one in whom if one.kind == request.task]
+    general = len(whom) < LEAST
+    found = [one for one in found if one.kind == request.task] if general else whom
+    rows = [
+        (one.record_id, habits_of(one.text, one.kind, one.recipient))
+        for one in reversed(found)
+    ]
+    bodies = {one.record_id: one.text for one in found}
+    return counted(
+        request.task, request.recipient, rows, bodies.__getitem__, general=general
+    )
+
+
+def notes_of(voice: Voice, recipient: str) -> str:
+    """A voice as notes for the specialist; empty without a line that holds."""
+    said = [
+        _SAYS[one.name].format(one.value)
+        for one in voice.lines
+        if one.holds and one.name in _SAYS and one.value != "no"
+    ]
+    name = called(recipient)
+    words = "; ".join(said).replace(NAME, name)
+    return f"The writer {words}." if words else ""
+
+
+def _with_voice(
     texts: Searchable, query: RetrievalQuery, context: RetrievalContext
 ) -> Retrieved:
-    """The best matches, and what the specialist wrote about its writer as notes: see
-    `edge_app.service.profiles`.
-
-    Source: PAG, as in OPPU (`gen_profile.py`, `--add_profile`).
-    """
-    profile = context.profile(texts, query.excluded)
-    notes = f"About the writer:\n{profile}" if profile else ""
+    """The best matches, and how their writer writes as notes."""
+    notes = notes_of((context.voice or voice_in)(texts, query), query.request.recipient)
     return replace(_by_words(texts, query, context), notes=notes)
 
 
@@ -219,11 +264,11 @@ FINDERS: dict[str, Finder] = {
     "noise": _worst,
     "none": lambda *_: Retrieved(),
     "pad": _by_words,
-    "profile": _with_profile,
     "random": _by_chance,
     "rank_bm25": _by_package,
     "recency": _newest,
     "tam": lambda *_: Retrieved(),
+    "voice": _with_voice,
 }
 """How each choice of `personalisation` finds what is read."""
 

@@ -8,31 +8,19 @@ letters to that person greet with; without such letters, the first name.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterable
-from pathlib import Path
 
 from decoding_core.foreign_text import one_line
+from personal_store.text.greetings import WORD, WORDS, greeted, plain_word
 
 _ADDRESS = re.compile(r"[^\s<>()\[\],;:\"']+@[^\s<>()\[\],;:\"'@]+")
 _ASIDE = re.compile(r"\([^)]*\)?|\[[^\]]*\]?|\s(?:via|[|/@–—-])\s.*")
-_WORD = re.compile(r"[^\W\d_][\w.'’\u0300-\u036f-]*")
-_LETTERS = re.compile(r"[^\W\d_]+")
 _SAID = re.compile(r"[a-z]?[aeiouyhlr]|s[kmnptvw]")  # a local part that is a name
 
-
-_WORDS = {
-    name: frozenset(words.split())
-    for name, words in tomllib.loads(
-        Path(__file__).with_name("naming.toml").read_text("utf-8")
-    ).items()
-}
-_TITLES, _BEHIND, _OFFICES = (_WORDS[name] for name in ("titles", "behind", "offices"))
-_ARTICLES, _ROLES = _WORDS["articles"], _WORDS["roles"]
-_GREETINGS, _BY_THEMSELVES = _WORDS["greetings"], _WORDS["greetings_by_themselves"]
-_LONGEST_GREETING = 6
-_NAME_WORDS = 3  # words of a greeting, and of the name in it, at most
+_TITLES, _BEHIND, _OFFICES = (WORDS[name] for name in ("titles", "behind", "offices"))
+_ARTICLES, _ROLES = WORDS["articles"], WORDS["roles"]
+_BY_THEMSELVES = WORDS["greetings_by_themselves"]
 
 
 def parted(recipient: str) -> tuple[str, str]:
@@ -67,40 +55,6 @@ def first_name(recipient: str) -> str:
     return parts[0].capitalize() if sure and len(parts[0]) > 2 else name
 
 
-def greeted(text: str, recipient: str) -> tuple[str, bool]:
-    """The name in a letter's greeting, and whether the header has it; empty: none."""
-    line = text.strip().partition("\n")[0].strip()
-    words = list(_WORD.finditer(line))
-    alone = len(words) <= _LONGEST_GREETING
-    if not alone:  # as in `Ben, the form came`
-        line = line[: 1 + line.find(",")]
-        words = list(_WORD.finditer(line))
-    if not 0 < len(words) <= _LONGEST_GREETING:
-        return "", False
-    known = {one.casefold() for one in _LETTERS.findall(recipient)}
-    plain = [_plain(word.group()) for word in words]
-    fits = [
-        at
-        for at, word in enumerate(plain)
-        if len(word) > 1 and word in known and word not in _GREETINGS
-    ]
-    if any(plain[at] not in _TITLES for at in fits):
-        first, last = fits[0], fits[-1]
-        while first and plain[first - 1] in _TITLES:
-            first -= 1
-        return line[words[first].start() : words[last].end()].rstrip("."), True
-    rest = [at for at, word in enumerate(plain) if word not in _GREETINGS]
-    if (
-        alone
-        and line.endswith((",", "!", ":"))
-        and 0 < len(rest) <= _NAME_WORDS
-        and rest == list(range(rest[0], len(words)))
-        and all(words[at].group()[0].isupper() for at in rest)
-    ):
-        return line[words[rest[0]].start() : words[rest[-1]].end()], False
-    return "", False
-
-
 def readdressed(text: str, recipient: str, name: str) -> str:
     """A letter to `recipient` as it would greet somebody by `name`, or nobody."""
     before, _ = greeted(text, recipient)
@@ -110,7 +64,7 @@ def readdressed(text: str, recipient: str, name: str) -> str:
     greeting, _, behind = line.partition(before)
     if name:
         return f"{greeting}{name}{behind}{newline}{rest}"
-    words = {_plain(word.group()) for word in _WORD.finditer(greeting)}
+    words = {plain_word(word.group()) for word in WORD.finditer(greeting)}
     if words & _BY_THEMSELVES:
         return f"{greeting.rstrip()}{behind}{newline}{rest}"
     return (behind.lstrip(" ,!:") + newline + rest).lstrip()
@@ -137,17 +91,17 @@ def _person(name: str) -> str:
     name = _ASIDE.sub("", " " + name).strip(" \"'")
     last, comma, first = name.partition(",")
     first = first.partition(",")[0].strip()
-    if comma and first and _plain(first) not in _BEHIND:
+    if comma and first and plain_word(first) not in _BEHIND:
         name = f"{first} {last}"
     else:
         name = last
     words = name.split()
     if words and words[0][0].lower() == words[0][0].upper():
         return name  # a script without capitals has names of another order
-    titles = [word for word in words if _plain(word) in _TITLES]
-    words = [word for word in words if _plain(word) not in _TITLES]
-    kinds = {_plain(word) for word in words}
-    if not words or kinds & _OFFICES or _plain(words[0]) in _ARTICLES:
+    titles = [word for word in words if plain_word(word) in _TITLES]
+    words = [word for word in words if plain_word(word) not in _TITLES]
+    kinds = {plain_word(word) for word in words}
+    if not words or kinds & _OFFICES or plain_word(words[0]) in _ARTICLES:
         return name
     if name.isupper():
         words = [_titled(word) for word in words]
@@ -163,7 +117,3 @@ def _person(name: str) -> str:
 
 def _titled(word: str) -> str:
     return re.sub(r"[^\W\d_]+", lambda part: part.group().capitalize(), word)
-
-
-def _plain(word: str) -> str:
-    return word.casefold().strip(".,'’-")

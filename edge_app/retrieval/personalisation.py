@@ -23,11 +23,11 @@ _SUMMARIES = {
     "noise": "texts that do not fit, to test robustness",
     "none": "no text of yours is read",
     "pad": "as bm25; a task adapter rescores likely tokens",
-    "profile": "a written profile of you, and texts as with bm25",
     "random": "texts of the kind by chance; the seed decides",
     "rank_bm25": "the best by the package rank_bm25, to compare",
     "recency": "the newest texts of the kind",
     "tam": "no text; an adapter of others' texts is worn",
+    "voice": "as bm25, with the lines of your voice as notes",
 }
 WEARING = frozenset({"pad", "tam"})  # the choices that need an adapter
 

@@ -1,50 +1,13 @@
-"""The language of a request by its script or its commonest words, and a notice if the
-model writes another.
-
-It is a guess, made to be silent if it is not sure: a short text, a mixed one, a
-language that stands in no list.
-"""
+"""A notice if a request is in a language that the model does not write."""
 
 from __future__ import annotations
 
-import re
-import tomllib
-import unicodedata
-from collections import Counter
 from pathlib import Path
 
 from decoding_core.errors import ModelError
 from models.files import locate
 from models.gguf_header import read_layout
-
-_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
-NAMES: dict[str, str] = _TABLE["names"]
-_SCRIPTS: dict[str, str] = _TABLE["scripts"]
-_WORDS = {code: frozenset(words.split()) for code, words in _TABLE["words"].items()}
-_LEAST = 3  # how many common words tell a language, with fewer of any other
-_LONGEST = 2000  # letters that are looked at
-
-
-def language_of(text: str) -> str | None:
-    """The code of the language of a text; None if that is not clear."""
-    text = text[:_LONGEST].casefold()
-    letters = [letter for letter in text if letter.isalpha()]
-    scripts = Counter(
-        unicodedata.name(letter, "").split(" ")[0] for letter in letters if letter > "ʯ"
-    )
-    if scripts:
-        found = {_SCRIPTS.get(script.split("-")[0]) for script in scripts}
-        foreign = sum(scripts.values())
-        if 2 * foreign > len(letters):
-            if "ja" in found:  # with Chinese signs, too
-                return "ja"
-            return _SCRIPTS.get(scripts.most_common(1)[0][0].split("-")[0])
-    words = re.findall(r"[^\W\d_]+", text)
-    counts = Counter(
-        {code: sum(word in common for word in words) for code, common in _WORDS.items()}
-    )
-    (first, most), (_, second) = counts.most_common(2)
-    return first if most >= _LEAST and most > second else None
+from personal_store.text.languages import NAMES, language_of
 
 
 def languages_of(model: Path) -> frozenset[str] | None:

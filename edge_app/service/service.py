@@ -41,19 +41,12 @@ from edge_app.retrieval.context import (
     Retrieved,
     title,
 )
+from edge_app.retrieval.voice import Voice, mark, voice_of
 from edge_app.sample import make_ready
 from edge_app.service import answering
 from edge_app.service.import_plan import import_noted
 from edge_app.service.kept_states import KeptStates
 from edge_app.service.languages import word_on_languages
-from edge_app.service.profiles import (
-    NoProfileError,
-    Profile,
-    Profiler,
-    profile_path,
-    read_profile,
-    summariser,
-)
 from edge_app.service.requests import Letter, MayLeave, ServiceConfig, WriteRequest
 from edge_app.service.text_job import TextJob, never_drawn
 from edge_app.transport import check_token_goes_safely, is_this_machine
@@ -191,8 +184,8 @@ class WritingService:
         """Have the specialist read the prompt of `request`, from whose end the next
         text goes on; nothing is sent, reported or kept. Does nothing before `prepare`,
         without the specialist or a history in the method, and if a reranker would have
-        to choose the texts or a profile would have to be written. Raises StoppedError
-        if `stop` was set or the service closed, and DecodingError as `write`."""
+        to choose the texts. Raises StoppedError if `stop` was set or the service
+        closed, and DecodingError as `write`."""
         request, role, history = self._filled_in(request)
         if not (role.uses_specialist and history == "specialist"):
             return
@@ -200,27 +193,15 @@ class WritingService:
             model, context = self._model, self._context
             if model is None or context is None or self._reranker is not None:
                 return
-            with self._store() as store, suppress(NoProfileError):
-                profiler = Profiler(None, str(model.path), profile_path(store.path))
+            with self._store() as store:
                 states = self._states_of(store, request, context)
-                request, retrieved = self._found(store, request, profiler)
+                request, retrieved = self._found(store, request)
                 job = TextJob(
                     *(model, context, request, role.method, lambda _: None, stop),
                     policy=self._policy_slots(request),
                     states=states,
                 )
                 job.read_ahead(retrieved.passages)
-
-    def write_profile(self, emit: Emit, stop: threading.Event) -> Profile:
-        """Write the profile anew; raises InvalidSettingsError without a history."""
-        self.prepare(offline=True, stop=stop)
-        with self._working(), self._store() as store:
-            if not store.counts()["own"]:
-                raise InvalidSettingsError(
-                    "there is no history yet; 'specsteer import --help' says how to "
-                    "give it, and --sample uses the sample letters"
-                )
-            return self._profiler(store, emit, stop).renew(store)
 
     def _written(
         self,
@@ -240,9 +221,8 @@ class WritingService:
         gate, heard = None, emit
         try:
             with self._store() as store:
-                profiler = self._profiler(store, emit, stop)
                 asked = request
-                request, retrieved = self._found(store, request, profiler)
+                request, retrieved = self._found(store, request)
                 self._states = self._states_of(store, asked, context)
                 texts = [passage.text for passage in retrieved.passages]
                 if role.uses_generalist:
@@ -378,7 +358,7 @@ class WritingService:
         return request, role, history
 
     def _found(
-        self, store: Store, request: WriteRequest, profiler: Profiler
+        self, store: Store, request: WriteRequest
     ) -> tuple[WriteRequest, Retrieved]:
         """The request with notes and recipient, and the texts found for it."""
         if request.reply_to is not None:
@@ -389,7 +369,12 @@ class WritingService:
         query = RetrievalQuery(
             brief, excluded=request.excluded, seed=request.settings.seed
         )
-        context = RetrievalContext(profiler, self._reranker)
+
+        def voice(_: object, asked: RetrievalQuery) -> Voice:
+            brief = asked.request
+            return voice_of(store.db, brief.task, brief.recipient, asked.excluded)
+
+        context = RetrievalContext(self._reranker, voice)
         name = request.personalisation
         retrieved = personalisation.find(name, store, query, context)
         beside = retrieved.beside(request.background)
@@ -399,19 +384,14 @@ class WritingService:
     def _states_of(
         self, store: Store, request: WriteRequest, context: TextSlots
     ) -> KeptStates | None:
-        """The kept states for a request, once its profile is written; None if its
-        prompt holds private words of which no record of the store is known."""
-        if request.background.strip() or request.personalisation == "pad":
+        """The kept states for a request; None if its prompt holds private words of
+        which no record of the store is known."""
+        if request.background.strip() or request.personalisation in ("pad", "voice"):
             return None
         others = set[int]()
         if request.reply_to is not None:
             thread = store.thread(request.reply_to)
             others = {request.reply_to, *(one.record_id for one in thread)}
-        if request.personalisation == "profile":
-            profile = read_profile(profile_path(store.path))
-            if profile is None or request.excluded:
-                return None
-            others |= set(profile.read)
         return KeptStates(context, store.path, others)
 
     def _needs_account(self, request: WriteRequest, role: VerifierRole) -> bool:
@@ -528,6 +508,18 @@ class WritingService:
         with self._store() as store:
             found = [store.passage(record_id) for record_id in record_ids]
         return [_source(passage) for passage in found if passage is not None]
+
+    def voice(self, kind: str, to: str) -> Voice:
+        """How the owner writes texts of a kind, to a person or to everybody."""
+        with self._store() as store:
+            return voice_of(store.db, kind, to)
+
+    def mark_voice(
+        self, kind: str, to: str, line: str, state: str, value: str = ""
+    ) -> None:
+        """Set, pin or strike out a line of a voice; raises StoreError."""
+        with self._store() as store:
+            mark(store.db, kind, to, line, state, value)
 
     def search_received(self, query: str, limit: int = 20) -> list[Letter]:
         """Texts by others, as `answering.received` finds them."""
@@ -661,13 +653,3 @@ class WritingService:
         store = Store.open(sample)
         make_ready(store)
         return store
-
-    def _profiler(self, store: Store, emit: Emit, stop: threading.Event) -> Profiler:
-        assert self._model is not None
-        assert self._context is not None
-        return Profiler(
-            summariser(self._model, self._context, stop),
-            str(self._model.path),
-            profile_path(store.path),
-            lambda sentence: emit(Notice(sentence)),
-        )

@@ -405,6 +405,7 @@ DRAWERS = {
     "settings": ("settings:SettingsDrawer", "preferences", "use_settings"),
     "sources": ("lists:SourcesDrawer",),
     "style": ("style:StyleDrawer", "page.brief.request", "page.stale"),
+    "voice": ("voice:VoiceDrawer", "page.brief.request"),
 }
 """For each drawer its class, which is imported when it is first opened, and the
 attributes of the app that it is given."""

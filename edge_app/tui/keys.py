@@ -70,6 +70,8 @@ ACTIONS = (
             "answer a letter that you received"),
     _action("style", "app.drawer('style')", "f12,alt+t", "Tone",
             "tone, and whether closer to you or to the checker"),
+    _action("voice", "app.drawer('voice')", "alt+v", "Voice",
+            "how you write, as your letters show it; change what is wrong"),
     *(_action(task, f"task('{task}')", f"alt+{at}", f"Write {with_article(task)}",
              f"ask for {with_article(task)}") for at, task in enumerate(TASKS, 1)),
     _action("mailto", "mailto", "alt+m", "Mail link",

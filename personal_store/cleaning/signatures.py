@@ -334,6 +334,40 @@ def _goodbye(lines: list[str]) -> int:
     return 0
 
 
+def sign_off_of(text: str) -> tuple[str, str]:
+    """The sign-off and the name that end a message, each empty if absent. A line that
+    no list has is a sign-off if a name stands below it and nothing above it."""
+    lines = text.strip().split("\n")
+    words = [index for index, line in enumerate(lines) if line.strip()]
+    while len(words) > 1 and any(
+        _is_postscript(lines[index]) for index in words[-_NAME_WORDS:]
+    ):
+        words.pop()
+    last = [lines[index].strip() for index in words[-3:]]
+    for at, index in enumerate(words[-3:]):
+        name = _after_sign_off(lines, index) if index else None
+        if name is None:
+            continue
+        if name != index:
+            return last[at], lines[name].strip()
+        line = last[at]
+        end = _sign_off_end(bare_line(line))
+        rest = bare_line(line)[end:].strip()
+        if rest and len(last) == at + 1:
+            named = line[len(line) - len(rest) :].strip(" ,-–—")
+            return line[: len(line) - len(rest)].strip(), named
+        if len(last) == at + 1:
+            return line, ""
+    if len(words) < 2 or not _is_name(last[-1]) or last[-1].endswith((".", ",")):
+        return "", ""
+    apart = not lines[words[-1] - 1].strip()
+    above = lines[words[-2] - 1].strip() if words[-2] else "text"
+    if not apart and not above and len(last[-2]) < _LONGEST_GOODBYE:
+        return last[-2], last[-1]
+    alone = apart and len(last[-1].split()) < _NAME_WORDS - 1
+    return ("", last[-1]) if alone else ("", "")
+
+
 def drop_armour(lines: list[str]) -> list[str]:
     """The lines without PGP signatures, keys, ciphertext and the signing header."""
     if not any(line.startswith(_PGP_BEGIN) for line in lines):

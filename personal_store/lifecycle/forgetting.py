@@ -25,6 +25,7 @@ from base.owner_only import shred
 from personal_store.connection import CONTENT, immediate, need_room
 from personal_store.copies import backup_path, renew_backup
 from personal_store.errors import StoreBusyError, StoreError, faults, is_full
+from personal_store.habits import drop_marks
 from personal_store.lifecycle.proof import Proof, prove
 from personal_store.lifecycle.tombstones import Tombstones, add_tombstone
 from personal_store.lifecycle.writing import clean_bodies
@@ -118,9 +119,21 @@ def forget_everything(
         db.execute(
             "INSERT INTO tombstone_key(secret) VALUES (?)", [secrets.token_bytes(32)]
         )
-        _note_traces(db)
+        note_traces(db)
     shred(backup_path(path))
     return tidy(db, path, progress)
+
+
+def forget_learnt(db: Database, path: Path) -> tuple[int, int]:
+    """Delete drafts that were edited and what the owner said of the voice, and
+    overwrite what they left; how many of each. Raises StoreError as `forget` does."""
+    need_room(path, _TIMES, "to forget")
+    with immediate(db):
+        edits = db.execute("DELETE FROM edit").rowcount
+        marks = db.execute("DELETE FROM voice_mark").rowcount
+        note_traces(db)
+    tidy(db, path)
+    return edits, marks
 
 
 def delete(db: Database, ids: Sequence[int]) -> None:
@@ -136,7 +149,12 @@ def take_out(db: Database, ids: Sequence[int]) -> None:
     """Do what `delete` does within a transaction of the caller."""
     if not ids:
         return
+    persons = db.execute(
+        "SELECT person FROM habit WHERE id IN (SELECT value FROM json_each(?))",
+        [json.dumps(list(ids))],
+    ).fetchall()
     tables.drop(db, ids)
+    drop_marks(db, [person for (person,) in persons])
     clean_bodies(db, ids)  # its words must stay forgotten too
     sources = set()
     for record_id in ids:
@@ -152,7 +170,7 @@ def take_out(db: Database, ids: Sequence[int]) -> None:
         if row.fetchone() is None:  # nothing is left of it, so it is forgotten as well
             db.execute("DELETE FROM import_run WHERE source_id = ?", [source_id])
             db.execute("DELETE FROM source WHERE id = ?", [source_id])
-    _note_traces(db)
+    note_traces(db)
 
 
 def tidy(db: Database, path: Path, progress: ProgressCallback | None = None) -> Proof:
@@ -235,6 +253,6 @@ def _set(db: Database, ids: Sequence[int], column: str, value: int | None) -> No
     sweep(db)
 
 
-def _note_traces(db: Database) -> None:
+def note_traces(db: Database) -> None:
     """Count that something was deleted whose traces are left."""
     db.execute("UPDATE state SET value = value + 1 WHERE name = 'untidy'")

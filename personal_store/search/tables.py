@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlite_utils import Database
 
+from personal_store import habits
 from personal_store.records import OWN
 from personal_store.text.tokens import tokens
 
@@ -83,6 +84,7 @@ def refresh(db: Database, ids: Iterable[int]) -> None:
     """Index those of these records that can be found, and take the others out."""
     every = list(ids)
     refresh_in(db, OWN_TEXTS, every)
+    habits.refresh(db, every, FINDABLE)
     last = received_upto(db)
     refresh_in(db, RECEIVED, [record_id for record_id in every if record_id <= last])
 
@@ -109,6 +111,7 @@ def drop(db: Database, ids: Iterable[int]) -> None:
         for record_id in every:
             changes.remove(record_id)
         changes.write()
+    habits.refresh(db, every, "false")
     # SQLite gives the numbers of the last records, when these go, to the next ones.
     (last,) = db.execute(
         """SELECT coalesce(max(id), 0) FROM record
@@ -124,6 +127,7 @@ def empty(db: Database) -> None:
     for texts in (OWN_TEXTS, RECEIVED):
         for table in ("", "_posting", "_length"):
             db.execute(f"DELETE FROM {texts.name}{table}")  # noqa: S608
+    db.execute("DELETE FROM habit")
     set_state(db, "received_upto", 0)
 
 
@@ -190,7 +194,7 @@ def unexplained(
         ids = np.flatnonzero(every)
         if dict(zip(ids.tolist(), every[ids].tolist(), strict=True)) != lengths:
             wrong.append(f"{texts.name}_length does not fit the texts")
-    return wrong
+    return wrong + habits.unexplained(db, FINDABLE)
 
 
 class Changes:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from decoding_core.errors import DecodingError, StoppedError
+from decoding_core.errors import StoppedError
 from edge_app.decoding.events import (
     Drafted,
     Event,
@@ -212,11 +212,6 @@ class HostileDesk(RecordedService):
 
     def counts(self) -> dict[str, int]:
         return {"own": 4, "email": 3, HOSTILE: 1}
-
-    def write_profile(self, tell, stop):  # type: ignore[no-untyped-def]
-        for event in script():
-            tell(event)
-        raise DecodingError(HOSTILE)
 
     def import_letters(self, kind, path, me, progress):  # type: ignore[no-untyped-def]
         progress(1, 2)

@@ -20,9 +20,8 @@ from hostile_world import (
 
 import edge_app.cli
 from edge_app import cli as installed
-from edge_app.config.settings import ledger_path, settings_path, store_path
+from edge_app.config.settings import ledger_path, settings_path
 from edge_app.privacy.ledger import Ledger
-from edge_app.service.profiles import Profile, keep_profile, profile_path
 from tests.hostile import HOSTILE, MARK, dangers
 from tests.mailboxes import ME
 
@@ -51,7 +50,12 @@ lab tune: {missing} | {eval} | --queries {hostile} | --json {missing}/a/b
 privacy check: {hostile} | {hostile} --request {hostile} --to {hostile} |
     {hostile} --json
 privacy allow: ~{hostile} | ~{hostile} --undo | {hostile} && privacy allow
-profile: . | {hostile} | refresh --specialist {gguf}
+voice: ~. | --to {hostile} | ~--json | --{hostile}
+voice set: {hostile} x | ~greeting {hostile} && voice --explain
+voice strike: ~phrase {hostile} && voice
+voice pin: {hostile} | ~phrase {hostile}
+voice undo: ~phrase {hostile} | {hostile}
+voice forget: ~. | ~--yes
 lab adapter train: --name {hostile} | ~--person {hostile} | --{hostile}
 lab adapter list: ~. | ~--json
 lab adapter show: {hostile}
@@ -144,8 +148,6 @@ def prepared(tmp_path_factory):
             ("me", "add", f"{HOSTILE}@example.org"),
         ):
             call(*arguments)
-        profile = Profile(f"{HOSTILE}\n{HOSTILE}", (1,), 1, NAME, HOSTILE)
-        keep_profile(profile_path(store_path()), profile)
         ledger = Ledger(ledger_path())
         for event in script():
             ledger.add(event)

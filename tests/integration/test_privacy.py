@@ -15,7 +15,6 @@ from decoding_core.settings import MethodSettings
 from edge_app.config.settings import Settings
 from edge_app.decoding.events import Sent, Settled, SourcesFound
 from edge_app.privacy.ledger import read_ledger
-from edge_app.retrieval.context import PromptBuilder
 from edge_app.service.requests import ServiceConfig, WriteRequest
 from edge_app.service.service import WritingService
 from edge_app.transport import SIZES
@@ -143,30 +142,6 @@ def test_a_marker_in_the_history_never_leaves(service, socket_bytes, method):
     assert sum(bool(event.token_ids) for event in sent) > 1
     for word in (MARKER, *NOTES.split()):
         check_never_left(word, sent, socket_bytes, service._model.vocabulary.tokenize)
-
-
-def test_a_profile_never_leaves(service, socket_bytes, tmp_path, monkeypatch):
-    """It stands in the private prompt, as the history does, and nowhere else."""
-    read, told = [], "Flibbertzog always writes of her Grumblewick."
-    build = PromptBuilder.build
-
-    def recording(self, request, passages, background, max_tokens, **more):
-        read.append(background)
-        return build(self, request, passages, background, max_tokens, **more)
-
-    monkeypatch.setattr(PromptBuilder, "build", recording)
-    monkeypatch.setattr(
-        "edge_app.service.service.summariser", lambda *_: lambda _: (told, (1,))
-    )
-    events = write(service, "profile")
-    assert told in read[-1]
-    assert NOTES in read[-1]
-    assert told in (tmp_path / "store-profile.json").read_text()
-    text = "".join(t.text for e in events if isinstance(e, Settled) for t in e.tokens)
-    tokenize = service._model.vocabulary.tokenize
-    for word in ("Flibbertzog", "Grumblewick"):
-        sent = [e for e in sent_in(events) if word not in text or e.what == "open"]
-        check_never_left(word, sent, socket_bytes, tokenize)
 
 
 def test_the_ledger_is_what_the_socket_got(service, socket_bytes, tmp_path):

@@ -5,9 +5,7 @@ import json
 
 import pytest
 
-from edge_app.config.settings import settings_path, store_path
-from edge_app.service import profiles
-from edge_app.service.profiles import profile_path, read_profile
+from edge_app.config.settings import settings_path
 from models.files import locate
 from tests.mailboxes import ME, mailbox, message
 
@@ -62,12 +60,6 @@ def test_what_is_found(run, tmp_path):
 ALONE = ("write", "-v", "--offline", "--max-tokens", "3", "--seed", "1", "--to", "Ana")
 
 
-@pytest.fixture(autouse=True)
-def short_profiles(monkeypatch):
-    """A third of the usual length, which nothing here is about."""
-    monkeypatch.setattr(profiles, "TOKENS", 40)
-
-
 def written(run, *options):
     result = run(*ALONE, *options, "Thank her for the photos")
     assert result.exit_code == 0, result.stderr
@@ -85,26 +77,6 @@ def test_a_text_says_what_was_read_and_how_it_was_found(run, letters, name):
     assert len(body["sources"]) == count
 
 
-def test_a_profile_is_written_shown_and_forgotten(run, letters):
-    """Once; what it costs is told beforehand."""
-    assert "'specsteer profile refresh' writes one" in run("profile").stderr
-    assert run("profile").exit_code == 1
-    first = written(run, "--personalisation", "profile")
-    assert "a profile of your texts is being written" in first.stderr
-    again = written(run, "--personalisation", "profile")
-    assert "being written" not in again.stderr
-    assert again.stdout == first.stdout
-    profile = read_profile(profile_path(store_path()))
-    shown = run("profile")
-    assert shown.stdout.strip() == profile.text
-    assert "from 2 of 2 texts by specialist.gguf" in shown.stderr
-    assert run("profile", "refresh").stdout == shown.stdout
-    assert run("profile", "forget").exit_code == 0
-    assert not profile_path(store_path()).exists()
-    assert run("profile").exit_code == 1
-    assert "there was none" in run("profile", "forget").stderr
-
-
 def test_a_model_that_is_no_reranker_is_refused(run, letters):
     """In one sentence, and the process lives."""
     settings_path().write_text(f'threads = 1\nreranker = "{locate("specialist")}"')
@@ -114,3 +86,26 @@ def test_a_model_that_is_no_reranker_is_refused(run, letters):
     assert len(result.stderr.splitlines()) == 1
     settings_path().write_text('reranker = "none.gguf"')
     assert "there is no model file at none.gguf" in run(*ALONE, "x").stderr
+
+
+def test_a_voice_is_shown_explained_and_changed(run, imported):
+    """Each line with its evidence; towards one person; in JSON with the records."""
+    text = "Hey Ana!\n\nThe kettle sings, and number {n} came.\n\nxo\nSam"
+    imported({"text": text.format(n=n), "to": "Ana", "kind": "email"} for n in "abcd")
+    shown = run("voice", "--to", "ana", "--explain")
+    assert "greeting          Hey {name}!  (4 of 4)" in shown.stdout
+    assert shown.stdout.count("email    Ana") >= 12
+    assert "counted from 4 emails to ana" in shown.stderr
+    assert run("voice", "strike", "sign-off", "--to", "Ana").exit_code == 0
+    assert run("voice", "set", "greeting", "Dear {name},", "--to", "Ana").exit_code == 0
+    lines = json.loads(run("voice", "--to", "Ana", "--json").stdout)["lines"]
+    said = {one["name"]: (one["value"], one["state"], one["records"]) for one in lines}
+    assert said["greeting"] == ("Dear {name},", "set", [4, 3, 2, 1])
+    assert said["sign-off"][1] == "struck"
+    assert "to everybody" in run("voice", "--to", "Ben").stderr
+    wrong = run("voice", "set", "colour", "red")
+    assert (wrong.exit_code, "lines are greeting" in wrong.stderr) == (1, True)
+    assert run("voice", "undo", "sign-off", "--to", "Ana").exit_code == 0
+    assert "There is no terminal to ask in" in run("voice", "forget").stderr
+    assert run("voice", "forget", "--yes").stdout == "forgot 0 edits and 1 mark\n"
+    assert "Dear" not in run("voice", "--to", "Ana").stdout

@@ -23,7 +23,6 @@ from edge_app.config.settings import (
 )
 from edge_app.decoding.events import Sent
 from edge_app.privacy.ledger import Ledger, SpentToday, read_ledger, spent_path
-from edge_app.service.profiles import Profile, keep_profile, profile_path, read_profile
 from edge_app.service.requests import WriteRequest
 from edge_app.tui.draft import Begun
 from edge_app.tui.journal import Journal
@@ -60,22 +59,19 @@ def held(query="balloon Quedlinburg"):
 
 
 def test_forget_shows_first_and_does_it_when_told(run, texts, home):
-    """Without a terminal and without --yes, nothing happens. A profile goes with a text
-    that it was written from. A copy that is left is named, with a status that a script
-    can see."""
-    profile = profile_path(store_path())
-    keep_profile(profile, Profile("x", (2,), 2, "m", "now"))
+    """Without a terminal and without --yes, nothing happens. A copy that is left is
+    named, with a status that a script can see."""
     shown = run("forget", "--words", "balloon")
     assert "Balloon" in shown.stderr
     assert "1 text would be forgotten for good; --yes does it" in shown.stderr
     assert (shown.exit_code, held()) == (1, [1])
     done = run("forget", "--words", "balloon", "--yes")
     assert done.stdout.startswith("forgot 1; store.db holds the texts that stay and no")
-    assert (held(), profile.exists()) == ([], True)
+    assert held() == []
     assert "1 forgotten before" in run("import", "mbox", texts).stderr
     (home / "store-old-copy.db").write_bytes(store_path().read_bytes())
     done = run("forget", "2", "--yes")
-    assert (done.exit_code, profile.exists()) == (1, False)
+    assert done.exit_code == 1
     assert "store-old-copy.db" in done.stderr
 
 
@@ -212,7 +208,6 @@ def filled(run, letters):
     """A state folder in which every file holds the word."""
     add(sent())
     settings_path().write_text(f'# mine\ntoken = "{WORD}"\n')
-    keep_profile(profile_path(store_path()), Profile(WORD, (1,), 2, "m", "now"))
     assert run("privacy", "allow", WORD).exit_code == 0
     SpentToday(spent_path(ledger_path()), WORD, DAY).add(2.5)
     server = PairedServer("https://a:1", WORD, "", "Tess", "laptop")
@@ -229,7 +224,7 @@ def test_what_lies_beside_an_encrypted_store_is_encrypted_with_it(
 ):
     """And is read, written and made plain again with it; not with another one."""
     plain = settings_path().read_bytes()
-    assert len(holding(WORD)) == 7
+    assert len(holding(WORD)) == 6
     assert filled("store", "encrypt").exit_code == 0
     assert holding(WORD) == []
     add(sent(b"another"))
@@ -238,7 +233,6 @@ def test_what_lies_beside_an_encrypted_store_is_encrypted_with_it(
     assert left == [WORD.encode(), b"another"]
     assert (read_settings().token, read_settings().method.strength) == (WORD, 1.5)
     assert "# mine" in filled("store", "settings").stdout
-    assert read_profile(profile_path(store_path())).text == WORD
     assert read_paired(state_folder()).token == WORD
     assert serve.kept_key(serve.key_path(), new=False) == KEY
     assert KEY.encode() not in serve.key_path().read_bytes()
@@ -256,7 +250,7 @@ def test_what_lies_beside_an_encrypted_store_is_encrypted_with_it(
     assert (wrong.exit_code, "the key does not fit" in wrong.stderr) == (1, True)
     assert "--yes does it" in filled("store", "decrypt").stderr
     assert filled("store", "decrypt", "--yes").exit_code == 0
-    assert len(holding(WORD)) == 7
+    assert len(holding(WORD)) == 6
     assert SpentToday(spent_path(ledger_path()), WORD, DAY).read() == 4.0
     assert settings_path().read_bytes().startswith(plain)
     assert serve.key_path().read_text() == f"{KEY}\n"

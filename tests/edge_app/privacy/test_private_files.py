@@ -17,7 +17,6 @@ from edge_app.config.settings import Settings, settings_path, store_path, write_
 from edge_app.decoding.events import Received
 from edge_app.evaluation import tables
 from edge_app.privacy.ledger import Ledger
-from edge_app.service.profiles import Profile, keep_profile
 from edge_app.tui import saving
 from models.running import machine
 from personal_store import Store
@@ -70,9 +69,6 @@ MAKERS = {
     "token": stored_token,
     "announced": lambda folder: announce(folder / "address.json"),
     "probe": keep_probe,
-    "profile": lambda folder: keep_profile(
-        folder / "profile.json", Profile("x", (), 1, "m", "now")
-    ),
     "letter": lambda folder: saving.save(folder / "letters" / "ana.txt", "Dear Ana"),
     "what left": lambda folder: saving.export_sent(folder, []),
     "figures": lambda folder: tables.write(folder / "figures.json", {}),
@@ -97,8 +93,6 @@ def test_what_is_made_is_private_whatever_the_umask(tmp_path, umask, maker):
         ("lock", "store.db.lock"),
         ("announced", "address.json"),
         ("announced", "address.json.part"),
-        ("profile", "profile.json"),
-        ("profile", "profile.json.part"),
         ("figures", "figures.json"),
         ("results", "bench/x.jsonl"),
         ("settings", "settings.toml.part"),

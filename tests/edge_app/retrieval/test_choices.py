@@ -28,6 +28,7 @@ def row(number, word):
         "text": f"Hullo Ana, there is a {said}.",
         "kind": "email" if number % 2 else "review",
         "date": f"2024-03-{number + 1:02}T10:00:00",
+        "to": f"Person{number}",
     }
 
 
@@ -37,7 +38,7 @@ def store(tmp_path_factory):
     rows = [row(number, word) for number, word in enumerate(WORDS)]
     (folder / "letters.jsonl").write_text("\n".join(map(json.dumps, rows)))
     with Store.open(folder / "store.db") as store:
-        mapping = {name: name for name in ("text", "kind", "date")}
+        mapping = {name: name for name in ("text", "kind", "date", "to")}
         import_source(store, "jsonl", folder / "letters.jsonl", mapping=mapping)
         yield store
 
@@ -51,9 +52,7 @@ def texts(request, store):
 
 
 def context(**changes):
-    return RetrievalContext(
-        **{"profile": lambda texts, excluded: "Writes briefly.", **changes}
-    )
+    return RetrievalContext(**changes)
 
 
 def found(name, texts, **changes):
@@ -88,22 +87,15 @@ def test_every_choice_gives_so_many_texts_and_none_excluded(name, texts):
     assert not found(name, History.of([])).passages
 
 
-def test_a_profile_stands_beside_the_notes_and_the_matches(texts):
-    """Both are read; without a profile it is bm25."""
-    both = found("profile", texts)
+def test_a_voice_stands_beside_the_notes_and_the_matches(texts):
+    """Both are read; a voice without a line that holds is bm25."""
+    both = found("voice", texts)
     assert ids(both) == ids(found("bm25", texts))
     notes = both.beside("Ben has moved.")
-    assert notes == "About the writer:\nWrites briefly.\n\nBen has moved."
-    query = RetrievalQuery(REQUEST, excluded=frozenset({3}))
-    told = []
-
-    def profile(given, excluded):
-        told.append((given, excluded))
-        return ""
-
-    bare = find("profile", texts, query, context(profile=profile))
-    assert bare.notes == ""
-    assert told == [(texts, {3})]
+    assert notes.startswith("The writer writes 13 words (13 to 13);")
+    assert notes.endswith(".\n\nBen has moved.")
+    few = frozenset(sorted(texts.kinds())[4:])
+    assert found("voice", texts, excluded=few).notes == ""
 
 
 class Backwards:
@@ -117,7 +109,7 @@ class Backwards:
         return [number - 2.0 for number in range(len(texts))]
 
 
-@pytest.mark.parametrize("name", ["bm25", "profile"])
+@pytest.mark.parametrize("name", ["bm25", "voice"])
 def test_a_reranker_chooses_among_more(name, texts):
     """Four times as many are found; its order counts, and its score is shown."""
     reranker = Backwards()

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edge_app.retrieval.naming import called, first_name, greeted, parted, readdressed
+from edge_app.retrieval.naming import called, first_name, parted, readdressed
+from personal_store.text.greetings import greeted
 
 
 @pytest.mark.parametrize(

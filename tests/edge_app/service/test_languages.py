@@ -2,7 +2,7 @@
 
 import pytest
 
-from edge_app.service.languages import language_of
+from personal_store.text.languages import language_of
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from decoding_core.settings import MethodSettings
 from edge_app.config.settings import Settings
 from edge_app.decoding.events import Drafted, Finished, Notice, Sent, Settled
 from edge_app.privacy.ledger import read_ledger
-from edge_app.service.profiles import Profile, keep_profile, profile_path
 from edge_app.service.requests import WriteRequest
 from edge_app.service.service import WritingService
 from edge_app.service.text_job import _PIECE
@@ -103,21 +102,6 @@ def test_nothing_is_read_for_a_method_that_needs_no_history(service, read):
     for name in ("generalist", "generalist_with_history", "specialist_without_history"):
         read_ahead(service, replace(REQUEST, settings=replace(SETTINGS, method=name)))
         assert not read
-
-
-def test_no_profile_is_written_ahead(config, service, read):
-    """One that is there is read, with all else."""
-    request = replace(REQUEST, personalisation="profile")
-    service.prepare(offline=True)
-    read.clear()
-    read_ahead(service, request)
-    path = profile_path(config.store)
-    assert not read
-    assert not path.exists()
-    by, when = str(config.specialist), "2026-01-01T00:00:00"
-    keep_profile(path, Profile("Tess is brief.", (1,), 1, by, when))
-    read_ahead(service, request)
-    assert read
 
 
 def test_a_session_that_was_forgotten_between_two_texts_is_opened_anew(

@@ -1,0 +1,333 @@
+"""A voice: how somebody writes, counted from their own texts on this device.
+
+Each line says what it is counted from. A line that holds for one person comes from the
+texts to that person alone; a general one shows in texts to `PEOPLE` of them at least,
+so that nothing said to one person turns up towards another. What the owner changed,
+pinned or struck out wins over what is counted.
+"""
+
+import re
+import tomllib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import quantiles
+
+from sqlite_utils import Database
+
+from personal_store.connection import immediate
+from personal_store.errors import StoreError
+from personal_store.habits import ADDRESSED, WORD, Habits, person_of, read_rows
+from personal_store.search.index import is_to
+from personal_store.text.languages import COMMON, NAMES
+
+LEAST = 3  # texts that show a line before it says anything
+PEOPLE = 3  # how many people a general line is shown to
+SURE = 2 / 3  # share of the texts that show a line which may be relied on
+_SAMPLE = 300  # newest texts whose phrases are counted
+_FEW = 20  # texts in which a stock phrase must be missing
+_PHRASE = 3, 8  # words of a phrase
+_DANGLING = frozenset(
+    ("the", "of", "a", "an", "to", "and", "for", "in", "at", "my", "your")
+)
+_STOPS = re.compile(r"[.!?:;]+\s")
+_SHARE = 0.1  # of the sample that holds a favourite phrase
+_LISTED = 8  # favourite and never-used phrases, each
+_STOCK = [
+    one.strip()
+    for one in tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))[
+        "stock"
+    ].splitlines()
+    if one.strip()
+]
+_SAID: dict[str, Callable[[Habits], str]] = {
+    "greeting": lambda one: one.greeting,
+    "sign-off": lambda one: one.sign_off,
+    "name": lambda one: one.name,
+    "language": lambda one: NAMES.get(one.language, ""),
+    "address": lambda one: one.form,
+}
+_NUMBERS: dict[str, tuple[str, Callable[[Habits], float | None]]] = {
+    "length": ("words", lambda one: one.words),
+    "paragraphs": ("paragraphs", lambda one: one.paragraphs),
+    "sentences": (
+        "words a sentence",
+        lambda one: one.words / one.sentences if one.sentences else None,
+    ),
+}
+_SWITCHES: dict[str, Callable[[Habits], bool | None]] = {
+    "contractions": lambda one: (
+        one.contracted > one.spelt_out if one.contracted + one.spelt_out else None
+    ),
+    "emoji": lambda one: bool(one.emoji),
+    "exclamation-marks": lambda one: bool(one.exclaimed),
+    "dashes": lambda one: bool(one.dashes),
+    "small-letters": lambda one: (
+        2 * one.lower > one.sentences if one.sentences else None
+    ),
+}
+MANY = ("phrase", "never")
+"""Lines of which there are several, each known by what it says."""
+LINES = (*_SAID, *_NUMBERS, *_SWITCHES, *MANY)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Something that a voice is known by."""
+
+    name: str  # one of `LINES`
+    value: str
+    shown: int = 0  # in how many texts it shows
+    of: int = 0  # in how many it might
+    records: tuple[int, ...] = ()  # those that show it, the newest first
+    state: str = ""  # `set`, `pinned` or `struck` by the owner
+    edits: int = 0  # in how many edited drafts the owner made it so
+
+    @property
+    def holds(self) -> bool:
+        """Whether it may be relied on."""
+        if self.state:
+            return self.state != "struck"
+        if self.name in _NUMBERS or self.name in MANY:
+            return self.shown >= LEAST or self.edits > 0
+        return self.shown >= LEAST and self.shown >= SURE * self.of
+
+
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """The lines of one person and kind of text, or of all people."""
+
+    kind: str
+    to: str  # as it was asked for; empty: everybody
+    persons: tuple[str, ...]  # whom that means in the store
+    texts: int  # how many texts it is counted from
+    general: bool  # whether these are texts to everybody
+    lines: tuple[Line, ...]
+    length: tuple[float, float, float] | None = None
+    """Quartiles of the words of a text; None: too few texts, or struck out."""
+
+    def value(self, name: str) -> str:
+        """What a line says if it may be relied on; else empty."""
+        found = (one.value for one in self.lines if one.name == name and one.holds)
+        return next(found, "")
+
+
+def persons_of(db: Database, to: str) -> tuple[str, ...]:
+    """Whom a name or an address means among those the owner wrote to."""
+    if not to.strip():
+        return ()
+    rows = db.execute(
+        f"""SELECT DISTINCT kind, recipient, recipient_address FROM record
+            WHERE kind IN {ADDRESSED} AND id IN (SELECT id FROM habit)"""  # noqa: S608
+    )
+    found = {person_of(*row) for row in rows if is_to(to, row[1], row[2])}
+    return tuple(sorted(found)) or (_named(to),)
+
+
+def _named(to: str) -> str:
+    """The address in a recipient, else the name, as the table has them."""
+    name, _, address = to.strip().casefold().partition("<")
+    return address.rstrip("> ") or name.strip()
+
+
+Rows = Sequence[tuple[int, Habits]]
+"""What texts show, each with its record, the oldest first."""
+
+
+def voice_of(
+    db: Database,
+    kind: str = "email",
+    to: str = "",
+    excluded: Collection[int] = (),
+) -> Voice:
+    """The voice of the owner's texts of a kind to a person, or to all if those are
+    fewer than `LEAST`."""
+    persons = persons_of(db, to) if kind in ADDRESSED else ()
+
+    def rows_of(whom: Sequence[str] | None) -> Rows:
+        return [one for one in read_rows(db, kind, whom) if one[0] not in excluded]
+
+    def body(number: int) -> str:
+        sql = "SELECT body FROM record WHERE id = ?"
+        return str(db.execute(sql, [number]).fetchone()[0])
+
+    rows = rows_of(persons) if persons else []
+    general = len(rows) < LEAST
+    voice = counted(kind, to, rows_of(None) if general else rows, body, general=general)
+    lines = _marked(db, voice.lines, persons, kind)
+    stated = next((one for one in lines if one.name == "length" and one.state), None)
+    length = _stated(stated, voice.length) if stated else voice.length
+    return replace(voice, persons=persons, lines=tuple(lines), length=length)
+
+
+def counted(
+    kind: str, to: str, rows: Rows, body: Callable[[int], str], *, general: bool
+) -> Voice:
+    """The voice that these texts show; `general`: they are for many people."""
+    general_mail = general and kind in ADDRESSED
+    lines = _counted(rows, general=general_mail)
+    newest = [(n, one, body(n)) for n, one in reversed(rows[-_SAMPLE:])]
+    lines += _phrases(newest, general=general_mail)
+    length = None
+    if any(one.name == "length" for one in lines):
+        length = quartiles([one.words for _, one in rows])
+    return Voice(kind, to, (), len(rows), general, tuple(lines), length)
+
+
+def quartiles(numbers: Sequence[float]) -> tuple[float, float, float] | None:
+    """Lower quartile, median and upper quartile; None of fewer than `LEAST`."""
+    if len(numbers) < LEAST:
+        return None
+    low, middle, high = quantiles(numbers, n=4, method="inclusive")
+    return low, middle, high
+
+
+def _stated(
+    line: Line, counted: tuple[float, float, float] | None
+) -> tuple[float, float, float] | None:
+    """The quartiles that the owner's word on the length means."""
+    number = line.value.split()[0] if line.value else ""
+    if line.state == "struck" or not number.isdecimal() or not int(number):
+        return None
+    middle = float(number)
+    if counted is None or not counted[1]:
+        return 0.75 * middle, middle, 1.25 * middle
+    return tuple(middle * one / counted[1] for one in counted)  # type: ignore[return-value]
+
+
+def _counted(rows: Rows, *, general: bool) -> list[Line]:
+    """The lines that the shares of single texts add up to."""
+    lines = []
+    person = {number: one.person for number, one in rows}
+
+    def add(name: str, value: str, shown: Iterable[int], of: int) -> None:
+        """A line, unless it is general and shown to too few people."""
+        ids = tuple(shown)
+        if not general or len({person[number] for number in ids}) >= PEOPLE:
+            lines.append(Line(name, value, len(ids), of, ids))
+
+    newest = list(reversed(rows))
+    for name, say in _SAID.items():
+        held = [(number, say(one)) for number, one in newest]
+        often = Counter(said for _, said in held if said).most_common(1)
+        may = len(rows) if name in ("greeting", "sign-off", "name") else 0
+        for value, _ in often:
+            said = [number for number, one in held if one == value]
+            add(name, value, said, may or sum(bool(one) for _, one in held))
+    for name, (unit, measure) in _NUMBERS.items():
+        numbers = [
+            (number, found)
+            for number, one in newest
+            if (found := measure(one)) is not None
+        ]
+        between = quartiles([found for _, found in numbers])
+        if between is not None:
+            low, middle, high = between
+            value = f"{middle:.0f} {unit} ({low:.0f} to {high:.0f})"
+            inside = [number for number, found in numbers if low <= found <= high]
+            add(name, value, inside, len(numbers))
+    for name, shows in _SWITCHES.items():
+        known = [(n, shows(one), one) for n, one in newest if shows(one) is not None]
+        if len(known) < LEAST:
+            continue
+        yes = 2 * sum(bool(does) for _, does, _ in known) > len(known)
+        value = "yes" if yes else "no"
+        if name == "emoji" and yes:
+            signs = Counter(one.emoji for _, does, one in known if does)
+            value = f"yes {signs.most_common(1)[0][0]}"
+        add(name, value, (n for n, does, _ in known if does == yes), len(known))
+    return lines
+
+
+def _phrases(texts: Sequence[tuple[int, Habits, str]], *, general: bool) -> list[Line]:
+    """Favourite phrases, and stock phrases that no text has."""
+    if not texts:
+        return []
+    where = defaultdict[tuple[str, ...], dict[int, str]](dict)
+    for number, one, text in texts:
+        frame = {one.sign_off, one.name}
+        frame |= {text.strip().partition("\n")[0]} if one.greeting else set()
+        for line in text.split("\n"):
+            if line.strip() in frame:
+                continue
+            for sentence in _STOPS.split(line):
+                words = WORD.findall(sentence.casefold())
+                for size in range(_PHRASE[0], _PHRASE[1] + 1):
+                    for at in range(len(words) - size + 1):
+                        where[tuple(words[at : at + size])][number] = one.person
+    least = max(LEAST, _SHARE * len(texts))
+    often = [
+        (phrase, found)
+        for phrase, found in where.items()
+        if len(found) >= least
+        and any(word not in COMMON for word in phrase)
+        and phrase[-1] not in _DANGLING
+        and (not general or len(set(found.values())) >= PEOPLE)
+    ]
+    often.sort(key=lambda one: (-len(one[1]) * len(one[0]), one[0]))
+    lines, taken = list[Line](), list[str]()
+    for phrase, found in often:
+        said = " ".join(phrase)
+        if len(lines) < _LISTED and not any(
+            f" {said} " in f" {one} " or f" {one} " in f" {said} " for one in taken
+        ):
+            taken.append(said)
+            lines.append(Line("phrase", said, len(found), len(texts), tuple(found)))
+    if len(texts) >= _FEW:
+        every = [" ".join(WORD.findall(text.casefold())) for *_, text in texts]
+        missing = [one for one in _STOCK if not any(one in text for text in every)]
+        total = len(texts)
+        lines += [Line("never", one, total, total) for one in missing[:_LISTED]]
+    return lines
+
+
+def _marked(
+    db: Database, lines: Iterable[Line], persons: Sequence[str], kind: str
+) -> list[Line]:
+    """The lines as the owner has changed them, a mark for a person before a general
+    one."""
+    made = {(one.name, one.value if one.name in MANY else ""): one for one in lines}
+    rows = db.execute(
+        f"""SELECT line, of, state, value FROM voice_mark WHERE kind = ?
+            AND person IN ('', {", ".join("?" * len(persons)) or "''"})
+            ORDER BY person""",  # noqa: S608
+        [kind, *persons],
+    )
+    for name, of, state, value in rows:
+        one = made.get((name, of), Line(name, value))
+        value = one.value if state == "struck" and name not in MANY else value
+        made[name, of] = replace(one, state=state, value=value)
+    return sorted(made.values(), key=lambda one: LINES.index(one.name))
+
+
+def mark(
+    db: Database, kind: str, to: str, name: str, state: str, value: str = ""
+) -> None:
+    """Change, pin or strike out a line towards a person, or towards everybody; state
+    empty: as it is counted. Raises StoreError for an unknown line."""
+    if name not in LINES:
+        raise StoreError(f"There is no line '{name}': lines are {', '.join(LINES)}.")
+    if name in MANY and not value:
+        raise StoreError(f"Say which {name} is meant.")
+    shown = voice_of(db, kind, to)
+    if state == "set" and not value:
+        raise StoreError(f"Say what {name} is to be.")
+    if state == "pinned" and name not in MANY:
+        now = next((one for one in shown.lines if one.name == name and one.value), None)
+        if now is None:
+            raise StoreError(f"There is no {name} yet that could be pinned.")
+        value, state = now.value, "set" if now.state == "set" else state
+    persons = shown.persons or ("",)
+    of = value if name in MANY else ""
+    with immediate(db):
+        for person in persons:
+            where = [person, kind, name, of]
+            db.execute(
+                """DELETE FROM voice_mark
+                   WHERE person = ? AND kind = ? AND line = ? AND of = ?""",
+                where,
+            )
+            if state:
+                sql = "INSERT INTO voice_mark VALUES (?, ?, ?, ?, ?, ?)"
+                db.execute(sql, [*where, state, value])
