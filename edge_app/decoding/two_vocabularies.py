@@ -63,6 +63,7 @@ class _Out:
     token_ids: tuple[int, ...]
     begin: int  # how many of them stand before the draft
     begun: int  # bytes before it that begin a character, and were sent as drafted
+    whole: bytes  # the text with it, as it was sent
 
 
 class BytesVerifier:
@@ -80,6 +81,7 @@ class BytesVerifier:
         self._frames: FrameFormat | None = None
         self._text: list[int] = []
         self._held = b""  # the text as the server has it once it has read all blocks
+        self._read = b""  # what of it is known to be read
         self._out: deque[_Out] = deque()
 
     def open(self, request: OpenSession) -> SessionOpened:
@@ -90,6 +92,7 @@ class BytesVerifier:
         self._out.clear()
         self._text = list(request.text_ids)
         self._held = whole_characters(self._wording.own.text(self._text))
+        self._read = self._held
         in_bytes = replace(
             request,
             prompt_ids=(),
@@ -106,6 +109,9 @@ class BytesVerifier:
         assert self._frames is not None
         if digest(self._text[: block.position]) != block.digest:
             raise MessageError("the block does not follow the text")
+        if self._out and self._out[-1].block.epoch < block.epoch:
+            self._out.clear()
+            self._held = self._read  # void blocks are never read, or not any more
         self._text[block.position :] = [*block.settled, *block.drafted]
         begin = block.position + len(block.settled)
         own = self._wording.own
@@ -134,10 +140,8 @@ class BytesVerifier:
         except BaseException:
             self._out.clear()
             raise
-        if self._out and self._out[-1].block.epoch < block.epoch:
-            self._out.clear()
         self._held = whole
-        out = _Out(block, tuple(self._text), begin, len(before) - start)
+        out = _Out(block, tuple(self._text), begin, len(before) - start, whole)
         self._out.append(out)
 
     def collect(self) -> Verdict:
@@ -149,6 +153,7 @@ class BytesVerifier:
         try:
             answer = self._inner.collect()
             out = self._out.popleft()
+            self._read = out.whole
             rows = self._rows(out, answer.rows, self._role)
             return replace(answer, rows=rows, reaches=len(rows))
         except BaseException:

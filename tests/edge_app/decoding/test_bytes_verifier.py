@@ -18,6 +18,7 @@ from decoding_core.messages import (
     digest,
 )
 from decoding_core.settings import MethodSettings
+from decoding_core.verifier import ByteEngineVerifier
 from edge_app.config.settings import PrivacyLimits
 from edge_app.decoding.on_device import RememberedRows
 from edge_app.decoding.session import Patience
@@ -163,6 +164,23 @@ def test_a_device_sends_its_text_up_to_the_last_whole_character(name, examples):
             begin = known + 1
 
     sends()
+
+
+@pytest.mark.parametrize("read", [False, True])
+def test_a_void_block_may_spell_what_is_drawn_for_it(read):
+    """Other tokens of the same bytes: the server may, or may not, have read them."""
+    a, b, ab = (OWN.pieces.index(one) for one in (b"a", b"b", b"ab"))
+    model = HashEngine("large", len(SERVERS.pieces))
+    inner = ByteEngineVerifier(model, SERVERS, lambda _: [1])
+    verifier = BytesVerifier(inner, Wording(OWN, SERVERS), MESSAGES)
+    verifier.open(OpenSession((1,), (), "own", TERMS))
+    verifier.submit(DraftBlock(0, 0, 0, digest([]), (), (a,)))
+    verifier.submit(DraftBlock(0, 1, 1, digest([a]), (), (b, b)))
+    verifier.collect()
+    if read:
+        verifier.collect()
+    verifier.submit(DraftBlock(1, 2, 0, digest([]), (ab,), (b, a)))
+    assert verifier.collect().rows
 
 
 def written(settings, disturbances=None, *, timing=0, account=None):
