@@ -75,10 +75,9 @@ def _signed_in(
     else:
         client = oauth.client_of(registration or "")
         code = oauth.begin(client)
-        note(f"Open this page in a browser:  {one_line(code.address)}")
-        note(f"sign in there as {one_line(login.user)}, and enter this code:")
-        note(f"    {one_line(code.code)}")
-        note(f"It is good for {code.seconds / 60:.0f} minutes. Ctrl-C loses nothing.")
+        note(f"Open in a browser:  {one_line(code.address)}")
+        note(f"Enter this code:    {one_line(code.code)}")
+        note(f"and sign in there as {one_line(login.user)}. Ctrl-C loses nothing.")
         with Progress("waiting for the code") as progress:
             tokens = oauth.wait_for(
                 client,
@@ -91,9 +90,10 @@ def _signed_in(
     def keep(refresh: str) -> None:
         if not sign_ins.keep(store.path, replace(sign_in, token=refresh)):
             note(
-                "the sign-in lasts for this import alone, as there is no keyring and "
-                "the store is not encrypted. To keep it: "
-                f"'{how_to_install('keyring')}', or 'specsteer store encrypt'"
+                "the sign-in lasts for this import alone, as no keyring keeps it here "
+                "and the store is not encrypted; on a desktop "
+                f"'{how_to_install('keyring')}' changes that, elsewhere 'specsteer "
+                "store encrypt'"
             )
 
     return oauth.AccessTokens(client, sign_in.token, keep, tokens)

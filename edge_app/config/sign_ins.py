@@ -72,8 +72,10 @@ def forget(store: Path, server: str, user: str) -> bool:
 
 def forget_all(store: Path) -> None:
     """Overwrite and delete the file, and take its key out of the keyring."""
-    shred(store.with_name(NAME))
-    keys.forget_in_keyring(store, NAME)
+    path = store.with_name(NAME)
+    if path.is_file():  # a keyring that is locked asks the person
+        shred(path)
+        keys.forget_in_keyring(store, NAME)
 
 
 def _keyring_key(store: Path) -> str:

@@ -170,7 +170,7 @@ def test_an_import_end_to_end(imported, provider, home):
     provider.answers = ["authorization_pending"]
     done = imported("--sign-in", provider.words)
     assert done.stdout == f"added {COUNT}, skipped 0, failed 0\n"
-    assert "sign in there as" in done.stderr
+    assert "and sign in there as" in done.stderr
     assert not ledger_path().exists()
     kept = b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
     assert b"access-" not in kept

@@ -87,7 +87,7 @@ def test_a_sign_in_is_kept_sealed_and_deleted(imported, provider, keyring, home)
 def test_without_a_keyring_nothing_is_kept_beside_a_plain_store(imported, provider):
     done = imported("--sign-in", provider.words)
     assert done.stdout.startswith("added 3")
-    assert "lasts for this import alone, as there is no keyring" in done.stderr
+    assert "lasts for this import alone, as no keyring keeps it here" in done.stderr
     assert not store_path().with_name(sign_ins.NAME).exists()
 
 
