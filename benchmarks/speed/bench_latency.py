@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import statistics
+import subprocess
 import sys
 import tempfile
 import threading
@@ -84,10 +85,30 @@ def stop_of_reading(context: TextSlots) -> float:
         return time.perf_counter() - wished[0]
 
 
-def esc_in_the_app(service: WritingService, folder: Path) -> float:
-    """Seconds from Esc in mid-draft to a text that can be edited."""
+def first_word_of_the_command(home: Path) -> float:
+    """Seconds from the start of `specsteer write` to its first word."""
+    began = time.perf_counter()
+    with start(
+        *("edge_app.cli:main", "write", "--sample"),
+        *("--to", sample.RECIPIENT, sample.REQUEST),
+        more={"SPECSTEER_HOME": str(home)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        bufsize=0,
+    ) as program:
+        assert program.stdout is not None
+        program.stdout.read(1)
+        took = time.perf_counter() - began
+        program.stdout.read()
+    return took
 
-    async def run() -> float:
+
+def keys_in_the_app(service: WritingService, folder: Path) -> tuple[float, float]:
+    """Seconds from the key that asks for a text to its first drafted token, and from
+    Esc in mid-draft to a text that can be edited."""
+
+    async def run() -> tuple[float, float]:
         app = SpecSteerApp(service, save_folder=folder, first_request=_REQUEST)
         async with app.run_test(size=(100, 30)) as pilot:
 
@@ -96,8 +117,12 @@ def esc_in_the_app(service: WritingService, folder: Path) -> float:
                     await asyncio.sleep(0.005)
 
             await until("ready")
-            await pilot.press("ctrl+j")
-            await until("service_busy")
+            began = time.perf_counter()
+            pressed = asyncio.create_task(pilot.press("ctrl+j"))
+            while app.writing.variant is None or not app.writing.variant.drafted():
+                await asyncio.sleep(0.001)
+            first = time.perf_counter() - began
+            await pressed
             # An attempt without a settled word leaves nothing that can be edited.
             while app.writing.variant is None or not app.writing.variant.text:
                 await asyncio.sleep(0.005)
@@ -107,7 +132,7 @@ def esc_in_the_app(service: WritingService, folder: Path) -> float:
                 await asyncio.sleep(0.001)
             took = time.perf_counter() - began
             await pressed
-            return took
+            return first, took
 
     return asyncio.run(run())
 
@@ -169,15 +194,23 @@ def command(runs: int, before: Path | None) -> None:
         seconds = [stop_of_reading(context) for _ in range(runs)]
         figures["stop while a prompt is read"] = 0.2, seconds
     with tempfile.TemporaryDirectory() as name:
-        esc, leave = [], []
-        for _ in range(max(1, runs // 4)):
+        esc, leave, first = [], [], []
+        for _ in range(max(2, runs // 4)):
             service = service_of(Path(name))
-            esc.append(esc_in_the_app(service, Path(name)))
+            to_first, to_edit = keys_in_the_app(service, Path(name))
+            first.append(to_first)
+            esc.append(to_edit)
             began = time.perf_counter()
             service.close()
             leave.append(time.perf_counter() - began)
         figures["Esc in the app"] = 0.2, esc
         figures["leave, and end the server"] = 1.0, leave
+        figures["the first token in the app"] = 10.0, first[:1]
+        figures["the same in further programs"] = 0.35, first[1:]
+        homes = [Path(name) / "home"] * max(2, runs // 4)
+        words = [first_word_of_the_command(home) for home in homes]
+        figures["the first word of the command"] = 10.0, words[:1]
+        figures["the same in further commands"] = 10.0, words[1:]
     print(f"{'':32}{'least':>9}{'median':>9}{'longest':>9}{'promise':>9}")
     broken = False
     for what, (promise, seconds) in figures.items():

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from decoding_core.byte_space import ByteVocabulary
 from decoding_core.errors import (
-    CloudUnreachableError,
     DecodingError,
     InvalidSettingsError,
     MessageError,
@@ -26,11 +25,12 @@ from edge_app.config.sealed import key_of
 from edge_app.decoding import events
 from edge_app.decoding.events import Emit, Notice, Source, emit_to
 from edge_app.decoding.on_device import OfflineVerifier, RememberedRows, verifier_of
-from edge_app.decoding.session import Patience, go_alone
+from edge_app.decoding.session import Patience
 from edge_app.decoding.two_vocabularies import AnyVocabulary
 from edge_app.privacy.budget import Account, CountingVerifier, PublicText
 from edge_app.privacy.guard.gate import GuardGate
 from edge_app.privacy.guard.history import PrivateIndex, index_of_store
+from edge_app.privacy.guard.words import common_words
 from edge_app.privacy.ledger import Ledger, SpentToday, check_room, spent_path
 from edge_app.privacy.reading import QuoteReader, Quotes
 from edge_app.retrieval import personalisation
@@ -53,7 +53,8 @@ from edge_app.transport import check_token_goes_safely, is_this_machine
 from edge_app.transport.child_server import ChildServer
 from edge_app.transport.client import CloudVerifier
 from edge_app.transport.token_lists import TokenLists
-from models.prompts import public_messages
+from models.chat import render
+from models.prompts import Message, Request, public_messages
 from models.running.interface import Model, TextSlots, bytes_of
 from models.running.loading import load_model, load_reranker
 from models.running.machine import fit_threads
@@ -108,6 +109,22 @@ class WritingService:
         """Load the specialist, reach or start the server, and return the verifier's
         name. Raises ModelError, CloudUnreachableError if the started server ended, and
         StoppedError if the person stopped or the service was closed."""
+        self._load(offline=offline, stop=stop)
+        with self._working():
+            # What is computed once is not computed with the first text.
+            assert self._model is not None
+            with suppress(DecodingError):
+                render(self._model.chat_template, [Message("user", "x")])
+            never_drawn(self._model.vocabulary, WriteRequest(Request("x")), ())
+            common_words()
+            if not offline:
+                self._ready_server(stop)
+        if offline:
+            return "this device alone"
+        return self._settings.server or "a server on this machine"
+
+    def _load(self, *, offline: bool, stop: threading.Event | None) -> None:
+        """Do what `prepare` does, and wait for no server that was started."""
         with self._working(), ExitStack() as before_leaving:
             config, server = self._config, self._settings.server
             if self._child is not None and self._child.ended and not offline:
@@ -137,11 +154,14 @@ class WritingService:
             fit_threads(self._context, 1, threads)
             if self._reranker is None and config.reranker is not None:
                 self._reranker = load_reranker(config.reranker, config.engine)
-            if self._child is not None and not offline:
-                self._child.wait(stop)
-        if offline:
-            return "this device alone"
-        return self._settings.server or "a server on this machine"
+
+    def _ready_server(self, stop: threading.Event | None) -> tuple[str, str, str]:
+        """Address, token and certificate of the server, once one that was started here
+        is ready; raises as `ChildServer.wait`."""
+        if self._child is None:
+            return self._address
+        self._child.wait(stop)
+        return self._child.url, self._child.token, ""
 
     def write(self, request: WriteRequest, emit: Emit, stop: threading.Event) -> None:
         """Write a text, with its events for `emit`. Raises DecodingError."""
@@ -150,17 +170,8 @@ class WritingService:
         if history == "generalist":  # the server is given the history itself
             request = replace(request, guard="off")
         offline = request.offline or not role.uses_generalist
-        alone = None
         try:
-            try:
-                if not offline:
-                    check_room(self._config.ledger)
-                self.prepare(offline=offline, stop=stop)
-            except CloudUnreachableError as error:
-                allowed = request.may_go_offline
-                alone = Notice(go_alone(error, "the text is", allowed=allowed))
-                self.prepare(offline=True, stop=stop)
-                request = replace(request, offline=True)
+            self._load(offline=offline, stop=stop)
         except StoppedError:
             emit(events.Finished("stopped", events.Statistics()))
             return
@@ -170,8 +181,6 @@ class WritingService:
                 emit_to(tally.add, emit)(event)
             self._early.clear()
             emit = emit_to(tally.add, ledger.add, emit)
-            if alone is not None:
-                emit(alone)
             learnt = history != "nobody"
             reason = self._written(request, role, emit, stop, learnt=learnt)
             emit(events.Finished(reason, tally.statistics()))
@@ -239,9 +248,8 @@ class WritingService:
             emit(Notice(word))
 
         def connect() -> Verifier:
-            child = self._child
-            address = self._address if child is None else (child.url, child.token, "")
-            client = self._connected(*address)
+            check_room(config.ledger)
+            client = self._connected(*self._ready_server(stop))
             said = [(one.role, one.content) for one in public_messages(request.brief)]
             own = partial(self._words, model)
             on_server = role.uses_base  # unless the server has other tokens
@@ -289,11 +297,13 @@ class WritingService:
             def account_base() -> Engine:
                 return shared
 
-        verifier: Verifier = OfflineVerifier()
+        verifier: Callable[[], Verifier] = partial(
+            verifier_of, role, connect, account_base
+        )
+        if request.offline and role.uses_generalist:
+            verifier = OfflineVerifier
         if context.adapter is not None and not learnt:
             context = self._base_slots()
-        if not (request.offline and role.uses_generalist):
-            verifier = verifier_of(role, connect, account_base)
         # Nobody starts a server that we started again in mid-text.
         patience = Patience() if self._child is None else Patience(pauses=())
         # Its session stays open: another version reads on from where the two differ.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
-from decoding_core.errors import StoppedError
+from decoding_core.errors import CloudUnreachableError, StoppedError
 from decoding_core.messages import OpenSession
 from decoding_core.protocols import Engine, Method, Verifier
 from decoding_core.verifier import common_prefix, hold_text, read_text, role_of
@@ -16,8 +16,9 @@ from edge_app.decoding import events
 from edge_app.decoding.deciders import Draws
 from edge_app.decoding.events import Emit, Event
 from edge_app.decoding.loop import DecodeLoop, Gate
+from edge_app.decoding.on_device import OfflineVerifier
 from edge_app.decoding.rescoring import RescoredEngine
-from edge_app.decoding.session import Patience, VerifierSession
+from edge_app.decoding.session import Patience, VerifierSession, go_alone
 from edge_app.retrieval.context import PromptBuilder, Prompts
 from edge_app.service.kept_states import KeptStates
 from edge_app.service.requests import WriteRequest
@@ -64,12 +65,16 @@ class TextJob:
             read_text(engine, token_ids[:read])
 
     def run(
-        self, verifier: Verifier, passages: Sequence[Passage]
+        self, connect: Callable[[], Verifier], passages: Sequence[Passage]
     ) -> events.FinishReason:
-        """Write the text and return why it ended; raises DecodingError."""
+        """Write the text and return why it ended; raises DecodingError. `connect`
+        gives the verifier, and may wait until one is there: the specialist reads its
+        prompt meanwhile. If it raises CloudUnreachableError, the text is written on
+        this device alone, where that may be."""
         request, settings = self.request, self.request.settings
         vocabulary = self.model.vocabulary
         engine = self._engine()
+        verifier: Verifier = OfflineVerifier()
         try:
             prompts = self._prompts(passages)
             worn = self.context.adapter
@@ -85,24 +90,31 @@ class TextJob:
             )
             if self.given_ids:
                 emitter.given(self.given_ids)
-            if not verifier.local:
-                emitter.prompted(prompts.public_ids)
-            session = VerifierSession(
-                verifier,
-                OpenSession(
-                    prompts.public_ids, (), self.model.vocabulary_id, settings.terms()
-                ),
-                emitter.notice,
-                may_go_offline=request.may_go_offline,
-                patience=self.patience,
-                stop=self.stop,
-            )
             role = role_of(settings.terms(), self.method)
             with ThreadPoolExecutor(1) as readers:
                 # The specialist reads its prompt while the server is asked and reads
                 # its own. What goes wrong here goes wrong again in the loop.
-                if verifier.local or role.uses_specialist:
+                if request.offline or role.uses_specialist:
                     readers.submit(self._hold_prompt, engine, prompts)
+                never = never_drawn(vocabulary, request, passages)
+                try:
+                    verifier = connect()
+                except CloudUnreachableError as error:
+                    allowed = request.may_go_offline
+                    emitter.notice(go_alone(error, "the text is", allowed=allowed))
+                if not verifier.local:
+                    emitter.prompted(prompts.public_ids)
+                session = VerifierSession(
+                    verifier,
+                    OpenSession(
+                        *(prompts.public_ids, (), self.model.vocabulary_id),
+                        settings.terms(),
+                    ),
+                    emitter.notice,
+                    may_go_offline=request.may_go_offline,
+                    patience=self.patience,
+                    stop=self.stop,
+                )
                 opened = session.open()
             generalist = "" if opened is None else opened.generalist
             self.emit(events.Opened(generalist or "this device alone", not generalist))
@@ -116,7 +128,7 @@ class TextJob:
                 emitter,
                 max_tokens=request.max_tokens,
                 end_ids=vocabulary.end_ids,
-                never=never_drawn(vocabulary, request, passages),
+                never=never,
                 stop=self.stop,
                 draws=self.draws,
                 gate=self.gate,

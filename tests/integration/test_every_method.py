@@ -63,7 +63,7 @@ def job(wanted, verifier, specialist, contexts):
     events = []
     method, stop = build(wanted.settings), threading.Event()
     text = TextJob(specialist, contexts[0], wanted, method, events.append, stop)
-    text.run(verifier, [])
+    text.run(lambda: verifier, [])
     return [
         (token.id, token.origin)
         for event in events

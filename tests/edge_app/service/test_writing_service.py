@@ -3,21 +3,24 @@ and a service that is closed while it is busy. The specialist and its store are 
 the server is scripted; the server's half is told from its own tests."""
 
 import threading
+import time
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
 
-from decoding_core.errors import DecodingError, StoppedError
+from decoding_core.errors import CloudUnreachableError, DecodingError, StoppedError
 from decoding_core.settings import MethodSettings
 from edge_app.config.settings import Settings
 from edge_app.decoding.events import Drafted, Finished, Notice, Sent, Settled
 from edge_app.privacy.ledger import read_ledger
+from edge_app.service import service as service_module
 from edge_app.service.requests import WriteRequest
 from edge_app.service.service import WritingService
 from edge_app.service.text_job import _PIECE
 from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.prompts import Request
-from tests.edge_app.service.scripted import HANGING_UP
+from tests.edge_app.service.scripted import HANGING_UP, URL
 
 BRIEF = Request("Thank Ana for the photos of the pier. " * 20, recipient="Ana")
 SETTINGS = MethodSettings(temperature=0.8, seed=1, threshold=0.3)
@@ -71,6 +74,37 @@ def test_a_text_that_was_read_ahead_begins_at_once(config, service, connections,
     assert not list(read_ledger(config.ledger))
     again, before, _ = write(service, read)
     assert (again, before <= 2) == (tokens, True)
+
+
+@pytest.mark.parametrize("starts", [True, False])
+def test_the_prompt_is_read_while_a_server_starts(
+    config, connections, read, monkeypatch, starts
+):
+    """If it does not start, the text is written without it, and says so."""
+
+    class Child:
+        url, token, ended = URL, "", False
+
+        def __init__(self, *_): ...
+
+        def wait(self, _):
+            while not read:
+                time.sleep(0.001)
+            if not starts:
+                raise CloudUnreachableError("the server ended")
+
+        def close(self): ...
+
+    monkeypatch.setattr(service_module, "ChildServer", Child)
+    with closing(WritingService(replace(config, settings=Settings()))) as service:
+        events = []
+        service.write(REQUEST, events.append, threading.Event())
+    said = [event.text for event in events if isinstance(event, Notice)]
+    assert said == [
+        "the server ended; the text is written on this device alone",
+    ] * (not starts)
+    assert isinstance(events[-1], Finished)
+    assert events[-1].statistics.local == (0 if starts else REQUEST.max_tokens)
 
 
 def test_stopped_in_the_middle_it_keeps_what_was_read(
