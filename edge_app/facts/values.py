@@ -33,7 +33,7 @@ def _words(name: str) -> list[str]:
     return words.split()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Language:
     """How a language writes values."""
 
