@@ -16,8 +16,7 @@ def how_to_add(extra: str) -> str:
     """The command for an extra of pyproject.toml, to be typed as it stands."""
     if (_ROOT / "pyproject.toml").is_file():
         return how_to_install("--editable", f"{_ROOT}[{extra}]")
-    # Seldom reached, and 20 ms to import.
-    from importlib import metadata
+    from importlib import metadata  # seldom reached, and 20 ms to import
 
     wanted = f"extra == '{extra}'"
     required = (one.partition(";") for one in metadata.requires("specsteer") or [])

@@ -17,7 +17,7 @@ def lock(
     file: int | IO[str] | IO[bytes], *, shared: bool = False, wait: bool = False
 ) -> None:
     """Lock an open file for this process; raises OSError if another one holds it, or
-    waits for that one. Windows takes exclusive locks alone."""
+    waits for that one. Windows takes exclusive locks alone, and waits ten seconds."""
     handle = file if isinstance(file, int) else file.fileno()
     if sys.platform != "win32":
         how = fcntl.LOCK_SH if shared else fcntl.LOCK_EX

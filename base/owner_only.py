@@ -13,23 +13,22 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-_NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # absent on Windows
+# Follow no link; on Windows, which has no such flag, leave line ends as they are.
+_AS_IT_IS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0)  # a pipe without a reader is refused
 
 
 def make_folder(path: Path) -> None:
     """Make a folder and its missing parents; `mkdir` makes those as umask says."""
-    missing = [path]
-    while not missing[-1].parent.exists():
-        missing.append(missing[-1].parent)
-    for folder in reversed(missing):
+    missing = [one for one in reversed(path.parents) if not one.exists()]
+    for folder in (*missing, path):
         folder.mkdir(0o700, exist_ok=True)
 
 
 def open_private(path: Path, flags: int) -> int:
     """`os.open` that makes private files and follows no link."""
     try:
-        return os.open(path, flags | _NO_LINK, 0o600)
+        return os.open(path, flags | _AS_IT_IS, 0o600)
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise _refusal(path, "it is a link and may lead anywhere") from error
@@ -38,8 +37,7 @@ def open_private(path: Path, flags: int) -> int:
 
 def create(path: Path) -> IO[bytes]:
     """Create a private file to write; raises FileExistsError for a name in use."""
-    handle = open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-    return os.fdopen(handle, "wb")
+    return os.fdopen(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb")
 
 
 def open_to_append(path: Path) -> IO[str]:
@@ -103,14 +101,15 @@ def part_of(path: Path) -> Path:
 
 
 def put_in_place(part: Path, path: Path) -> None:
-    """Replace a file durably by its finished next version, and overwrite the old one.
+    """Replace a file durably by its finished next version, and overwrite the old one;
+    not on Windows, where no open file can be replaced.
 
     Close no handle of a database that this process has open: that drops its locks.
     Raises OSError if the path is a device or a pipe, which no file may replace.
     """
     if is_special(path):
         raise OSError(errno.EINVAL, "a device or a pipe and no file", str(path))
-    before = os.open(path, os.O_RDWR) if path.exists() else None
+    before = os.open(path, os.O_RDWR) if os.name != "nt" and path.exists() else None
     try:
         sync(part)
         part.replace(path)
@@ -131,17 +130,20 @@ def shred(path: Path) -> None:
     except FileNotFoundError:
         return
     try:
-        path.unlink()
+        if os.name != "nt":
+            path.unlink()
         _overwrite(handle)
     finally:
         os.close(handle)
+    if os.name == "nt":  # an open file keeps its name there
+        path.unlink()
 
 
 def sync(path: Path) -> None:
     """Write a file or a folder to the disk before anything relies on it."""
     if os.name == "nt" and path.is_dir():
         return  # Windows has no handle of a folder
-    handle = os.open(path, os.O_RDONLY)
+    handle = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

@@ -7,7 +7,6 @@ import hmac
 import secrets
 import string
 import zlib
-from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -115,10 +114,14 @@ def stored_token(folder: Path) -> str:
         # Linked whole, unless another process was faster: nobody reads half a token.
         draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
         try:
-            with suppress(FileExistsError):
-                with create(draft) as file:
-                    file.write(f"{make_token()}\n".encode())
+            with create(draft) as file:
+                file.write(f"{make_token()}\n".encode())
+            try:
                 path.hardlink_to(draft)
+            except FileExistsError:
+                pass
+            except (NotImplementedError, OSError):  # Android has no hard links
+                draft.replace(path)
         finally:
             draft.unlink(missing_ok=True)
     close_to_others(path)

@@ -241,8 +241,11 @@ def _prepare_streams() -> None:
     sys.stdin = sys.stdin or open(0)  # noqa: SIM115 (open as long as we run)
     sys.stdout = sys.stdout or open(1, "w")  # noqa: SIM115
     sys.stderr = sys.stderr or open(2, "w")  # noqa: SIM115
+    utf8 = "utf-8" if sys.platform == "win32" else None  # else a pipe has a code page
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(encoding=utf8)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")
+        sys.stdout.reconfigure(encoding=utf8, errors="replace")
 
 
 def _let_stdout_go() -> None:

@@ -107,6 +107,35 @@ def test_one_place_starts_processes():
     assert found == {"base/python_child.py", asks_git, outside}
 
 
+def test_what_windows_lacks_is_used_with_a_way_around_it():
+    """A new use has to be looked at: nothing here is run on Windows. Measurements and
+    training are for Linux and macOS."""
+    lacking = re.compile(
+        r"\bimport (?:fcntl|grp|pty|pwd|resource|termios|tty)\b"
+        r"|\bos\.(?:O_NOFOLLOW|O_NONBLOCK|chown|fchmod|fork|get(?:eu|u|g|pg)id|killpg"
+        r"|link|mkfifo|nice|sched_getaffinity|setsid|sysconf)\b"
+        r"|\bsignal\.SIG(?!INT\b|TERM\b|_)\w+|\.add_signal_handler\b|\.hardlink_to\b"
+    )
+    found = {}
+    for path in SOURCES:
+        name, uses = str(path.relative_to(ROOT)), set(lacking.findall(path.read_text()))
+        if uses and not name.startswith(("benchmarks/", "training/")):
+            found[name] = uses
+    assert found == {
+        "base/locks.py": {"import fcntl"},  # else msvcrt
+        "base/owner_only.py": {"os.fchmod", "os.geteuid"},  # else nothing is looked at
+        "cloud_api/auth.py": {".hardlink_to"},  # else renamed
+        "cloud_api/run.py": {"import resource"},  # else there is no such limit
+        "edge_app/endpoint/browser.py": {".add_signal_handler"},  # else Python's own
+        "edge_app/tui/app.py": {".add_signal_handler", "signal.SIGHUP"},  # the same
+        "models/local/describing.py": {"os.sysconf"},  # else unknown
+        "models/running/machine.py": {"os.sched_getaffinity"},  # else unknown
+        "models/running/settings.py": {"os.sched_getaffinity"},  # else all cores
+        "models/template_child.py": {"import resource"},  # else no bound but time
+        "personal_store/reading/parallel.py": {"os.sched_getaffinity"},  # else all
+    }
+
+
 def test_every_program_leaves_the_current_folder():
     """The first lines of the packages that `python -m` can be given, word for word."""
     packages = ("cloud_api", "edge_app", "models")

@@ -140,8 +140,8 @@ def keys_in_the_app(service: WritingService, folder: Path) -> tuple[float, float
 def first_paint(home: Path, code: Path) -> float:
     """Seconds of CPU, of all threads, until the app of the source in the folder `code`
     has its whole page in a terminal."""
-    import pty
-    import termios  # as pty, not on Windows
+    import pty  # as termios, not on Windows
+    import termios
 
     near, far = pty.openpty()
     termios.tcsetwinsize(far, (36, 120))
@@ -161,6 +161,20 @@ def first_paint(home: Path, code: Path) -> float:
         os.close(near)
 
 
+def first_paints(
+    runs: int, before: Path | None
+) -> dict[str, tuple[float, list[float]]]:
+    """The promise and the figures of this source and, in turns with it, another's."""
+    sources = {"first paint, CPU": Path(__file__).parents[2]}
+    sources |= {"first paint, before": before} if before else {}
+    found: dict[str, list[float]] = {what: [] for what in sources}
+    with tempfile.TemporaryDirectory() as name:
+        for _ in range(runs + 1):  # the first compiles, and makes the store
+            for what, code in sources.items():
+                found[what].append(first_paint(Path(name), code))
+    return {what: (0.5, seconds[1:]) for what, seconds in found.items()}
+
+
 @click.command("latency", cls=Command)
 @option("--runs", click.IntRange(1), 20, "How often each is tried.")
 @option("--before", FOLDER, None, "Paint the app of this source, too, in turns.")
@@ -173,14 +187,8 @@ def command(runs: int, before: Path | None) -> None:
     work beside it makes it longer.
     """
     figures: dict[str, tuple[float, list[float]]] = {}
-    with tempfile.TemporaryDirectory() as name:
-        sources = {"first paint, CPU": Path(__file__).parents[2]}
-        sources |= {"first paint, before": before} if before else {}
-        paints: dict[str, list[float]] = {what: [] for what in sources}
-        for _ in range(runs + 1):  # the first compiles, and makes the store
-            for what, code in sources.items():
-                paints[what].append(first_paint(Path(name), code))
-        figures |= {what: (0.5, seconds[1:]) for what, seconds in paints.items()}
+    if sys.platform == "linux":  # whose clock of a process it reads
+        figures |= first_paints(runs, before)
     with (
         tempfile.TemporaryDirectory() as name,
         closing(service_of(Path(name))) as service,

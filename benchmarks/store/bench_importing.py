@@ -1,7 +1,6 @@
 """`specsteer lab bench importing`: how fast a mailbox is imported."""
 
 import os
-import resource
 import sys
 import tempfile
 import time
@@ -59,6 +58,8 @@ def command(messages: int, seed: int, mailbox: Path | None, alone: bool) -> None
 
 def _peak() -> int:
     """The most memory of this process and of its largest child, in bytes."""
+    import resource  # not on Windows
+
     unit = 1 if sys.platform == "darwin" else 1024
     who = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     return sum(resource.getrusage(one).ru_maxrss for one in who) * unit

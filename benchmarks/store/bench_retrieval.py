@@ -2,7 +2,6 @@
 
 import json
 import math
-import resource
 import statistics
 import subprocess
 import sys
@@ -220,5 +219,7 @@ def _megabytes() -> int:
     if status.exists():
         line = next(x for x in status.read_text().splitlines() if "VmHWM" in x)
         return int(line.split()[1]) * 1024 // 1_000_000
+    import resource  # not on Windows
+
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit // 1_000_000

@@ -14,7 +14,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from base.locks import lock
-from base.owner_only import shred
+from base.owner_only import open_private, shred
 from decoding_core.errors import DecodingError, InvalidSettingsError
 from decoding_core.foreign_text import one_line
 from edge_app.commands.options import assume_yes, confirmed
@@ -296,7 +296,7 @@ def check_free(folder: Path) -> None:
     }
     for what, names in working.items():
         for path in (path for name in names for path in folder.glob(name)):
-            handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+            handle = open_private(path, os.O_RDONLY)
             try:
                 lock(handle)
             except OSError as error:

@@ -61,7 +61,9 @@ class ChildServer:
             stderr=subprocess.PIPE,
             encoding="utf-8",
             errors="replace",
-            start_new_session=True,  # Ctrl-C is for us; the child ends with its pipe
+            # Ctrl-C is for us; the child ends with its pipe.
+            start_new_session=True,
+            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),  # Windows
         )
         assert self._process.stdin is not None
         with suppress(OSError):  # it has ended: `wait` says why

@@ -189,11 +189,12 @@ class SpecSteerApp(App[None]):
     def on_mount(self) -> None:
         """Load the models once the page has been painted."""
         if not self.is_headless:
+            self.call_after_refresh(_collect_again)
+        if not self.is_headless and sys.platform != "win32":
             # A closed window or `kill` restores the terminal and ends the server too.
             loop = asyncio.get_running_loop()
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 loop.add_signal_handler(number, self._leave_unasked, 128 + number)
-            self.call_after_refresh(_collect_again)
         self._use_keys()
         for problem in self.preferences.problems:
             self.notify(f"settings: {problem}", severity="warning")

@@ -75,7 +75,7 @@ def hand_to_programs(text: str, commands: Sequence[Sequence[str]]) -> threading.
 
 
 Change = tuple[int, int, str]
-_USUAL = ("nano", "vi")
+_USUAL = ("nano", "vi", "notepad")
 
 
 class EditorError(Exception):
@@ -86,7 +86,7 @@ def editor_command(environment: Mapping[str, str] = os.environ) -> list[str]:
     """The person's editor with its options; raises EditorError if there is none."""
     wanted = environment.get("VISUAL") or environment.get("EDITOR")
     try:
-        words = shlex.split(wanted or "")
+        words = shlex.split(wanted or "", posix=os.name != "nt")
     except ValueError as error:
         raise EditorError(f"$EDITOR cannot be read: {wanted}") from error
     if not words:

@@ -3,6 +3,7 @@
 import os
 import stat
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -126,6 +127,18 @@ def test_a_token_that_others_could_read_is_closed_to_them(home):
     (home / "cloud-token").chmod(0o644)
     assert stored_token(home) == "t" * 24
     assert mode(home / "cloud-token") == 0o600
+
+
+@pytest.mark.parametrize("error", [PermissionError, NotImplementedError])
+def test_a_token_is_kept_where_there_are_no_hard_links(home, monkeypatch, error):
+    """Android lets no program make one, and Termux's Python has no `os.link`."""
+
+    def refuse(*_):
+        raise error
+
+    monkeypatch.setattr(Path, "hardlink_to", refuse)
+    assert stored_token(home) == stored_token(home)
+    assert [(one.name, mode(one)) for one in home.iterdir()] == [("cloud-token", 0o600)]
 
 
 def test_doctor_tells_what_others_can_read(home, tmp_path):
