@@ -6,6 +6,7 @@ closing any handle of a file drops all locks that the process holds on it.
 
 from __future__ import annotations
 
+import re
 import secrets
 import shutil
 import sqlite3
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from sqlite_utils import Database
 
 SCHEMA = 10  # number of the schema in schema.sql, written to the file as `user_version`
+_OLDEST = 9  # without edits and voices, of version 0.2.0
+_NAME = re.compile(r"^CREATE (?:VIRTUAL )?(?:TABLE|INDEX|TRIGGER) (\w+)", re.MULTILINE)
 PATIENCE = 30  # seconds to wait for another process that is writing
 _PRAGMAS = (
     "synchronous = NORMAL",
@@ -60,26 +63,34 @@ def immediate(db: Database) -> Iterator[sqlite3.Connection]:
 
 
 def create_tables(db: Database) -> None:
-    """Create the tables of a new store; several processes may try at the same time.
-    Raises StoreTooNewError if the store has another schema."""
+    """Create the tables that a store lacks, all of them in a new one; several processes
+    may try at the same time. Raises StoreTooNewError if the store is of a later
+    schema."""
     if _is_made(db):
         return
     with immediate(db):
-        if version(db) == SCHEMA:
+        found = version(db)
+        if found == SCHEMA:
             return  # another process was faster
         # Numpy takes a tenth of a second to import, and the app paints without it.
         from personal_store import habits
-        from personal_store.search.tables import OWN_TEXTS, RECEIVED
+        from personal_store.search.tables import FINDABLE, OWN_TEXTS, RECEIVED
 
+        there = {name for (name,) in db.execute("SELECT name FROM sqlite_schema")}
         tables = _TABLES + OWN_TEXTS.schema() + RECEIVED.schema() + habits.SCHEMA
         for statement in tables.strip().split(";\n"):
-            db.execute(statement)
-        db.execute(
-            "INSERT INTO state VALUES ('keep_raw', '1'), ('untidy', '0'), "
-            "('received_upto', '0')"
-        )
-        sql = "INSERT INTO tombstone_key(secret) VALUES (?)"
-        db.execute(sql, [secrets.token_bytes(32)])
+            if not there.intersection(_NAME.findall(statement)):
+                db.execute(statement)
+        if found:
+            ids = [one for (one,) in db.execute("SELECT id FROM record")]
+            habits.refresh(db, ids, FINDABLE)
+        else:
+            db.execute(
+                "INSERT INTO state VALUES ('keep_raw', '1'), ('untidy', '0'), "
+                "('received_upto', '0')"
+            )
+            sql = "INSERT INTO tombstone_key(secret) VALUES (?)"
+            db.execute(sql, [secrets.token_bytes(32)])
         db.execute(f"PRAGMA user_version = {SCHEMA}")
 
 
@@ -89,12 +100,17 @@ def version(db: Database | sqlite3.Connection) -> int:
 
 
 def _is_made(db: Database | sqlite3.Connection) -> bool:
-    """Whether the store has its tables."""
+    """Whether the store has all its tables."""
     found = version(db)
-    if found not in (0, SCHEMA):
+    if found > SCHEMA:
         raise StoreTooNewError(
             f"The store has schema {found}, and this SpecSteer reads schema {SCHEMA}: "
             "update SpecSteer, or point it to another store."
+        )
+    if 0 < found < _OLDEST:
+        raise StoreError(
+            f"The store has schema {found}, which only SpecSteer before 0.2 reads: "
+            "export it with that one, or import your texts anew into another store."
         )
     return found == SCHEMA
 
@@ -116,8 +132,8 @@ def holds_own_texts(path: Path) -> bool:
     if not path.exists():
         return False
     with _explained(path), closing(_opened(path)) as db:
-        found = _is_made(db) and db.execute("SELECT 1 FROM doc LIMIT 1").fetchone()
-        return bool(found)
+        made = _is_made(db) or version(db)
+        return bool(made and db.execute("SELECT 1 FROM doc LIMIT 1").fetchone())
 
 
 @contextmanager

@@ -8,7 +8,8 @@ import pytest
 
 from base.owner_only import put_in_place, shred
 from personal_store import Store, StoreError, StoreTooNewError
-from personal_store.connection import SCHEMA
+from personal_store.connection import SCHEMA, holds_own_texts
+from tests.personal_store.stores import fill
 
 
 def test_only_the_owner_may_read_it(tmp_path):
@@ -64,6 +65,24 @@ def test_what_is_removed_is_overwritten(tmp_path):
         put_in_place(path, pipe)
     shred(pipe)
     assert pipe.is_fifo()
+
+
+def test_a_store_of_version_0_2_gets_what_it_lacks(tmp_path):
+    path = tmp_path / "store.db"
+    with Store.open(path) as store:
+        fill(store, tmp_path)
+        wanted = list(store.db.conn.iterdump())
+        for table in ("habit", "edit", "voice_mark"):
+            store.db.execute(f"DROP TABLE {table}")
+        store.db.execute("PRAGMA user_version = 9")
+    assert holds_own_texts(path)
+    with Store.open(path) as store:
+        assert sorted(store.db.conn.iterdump()) == sorted(wanted)
+        assert 'INSERT INTO "habit"' in "".join(wanted)
+        assert store.db.execute("PRAGMA user_version").fetchone() == (SCHEMA,)
+        store.db.execute("PRAGMA user_version = 8")
+    with pytest.raises(StoreError, match="export it with that one"):
+        Store.open(path)
 
 
 def test_what_is_no_store_or_a_newer_one_is_refused_and_left_alone(tmp_path):
