@@ -30,7 +30,6 @@ from edge_app.decoding.two_vocabularies import AnyVocabulary
 from edge_app.privacy.budget import Account, CountingVerifier, PublicText
 from edge_app.privacy.guard.gate import GuardGate
 from edge_app.privacy.guard.history import PrivateIndex, index_of_store
-from edge_app.privacy.guard.words import common_words
 from edge_app.privacy.ledger import Ledger, SpentToday, check_room, spent_path
 from edge_app.privacy.reading import QuoteReader, Quotes
 from edge_app.retrieval import personalisation
@@ -59,7 +58,7 @@ from models.running.interface import Model, TextSlots, bytes_of
 from models.running.loading import load_model, load_reranker
 from models.running.machine import fit_threads
 from models.running.settings import default_threads
-from personal_store import Passage, Store
+from personal_store import Passage, Store, StoreError
 from personal_store.import_runs import Unfinished, dismiss, unfinished
 
 if TYPE_CHECKING:
@@ -113,10 +112,10 @@ class WritingService:
         with self._working():
             # What is computed once is not computed with the first text.
             assert self._model is not None
-            with suppress(DecodingError):
+            with suppress(DecodingError, StoreError), self._store() as store:
                 render(self._model.chat_template, [Message("user", "x")])
-            never_drawn(self._model.vocabulary, WriteRequest(Request("x")), ())
-            common_words()
+                never_drawn(self._model.vocabulary, WriteRequest(Request("x")), ())
+                index_of_store(store, (), Request("x"))
             if not offline:
                 self._ready_server(stop)
         if offline:

@@ -40,8 +40,9 @@ def shingles(terms: Sequence[str], width: int = 3) -> Shingles:
 
 def overlap(one: Shingles, other: Shingles) -> float:
     """Jaccard similarity of two sets of shingles, 0 to 1."""
-    union = len(one | other)
-    return len(one & other) / union if union else 0.0
+    both = len(one & other)
+    union = len(one) + len(other) - both
+    return both / union if union else 0.0
 
 
 def normalised(text: str) -> str:

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 from edge_app.privacy.guard import names
@@ -145,7 +146,8 @@ class _Habits:
     words: frozenset[str]  # words that stand in several texts
 
     @classmethod
-    def of(cls, own: Iterable[str]) -> _Habits:
+    @lru_cache(2)  # a history changes seldom, and to read it takes 50 ms
+    def of(cls, own: Sequence[str]) -> _Habits:
         """The habits that own texts show; of few, two that are no copies make one."""
         own = list(dict.fromkeys(text.strip() for text in own))
         frames = {frame for text in own for frame in _frames(text)}
@@ -249,7 +251,7 @@ def index_of(
     for text in (request, *allowed):
         index.allow(text)
     asked = digits_of(request)
-    own, correspondents = list(own), list(correspondents)
+    own, correspondents = tuple(own), list(correspondents)
     habits = _Habits.of(own)
     index.usual.update(habits.words)
     for name in (*_signatures(texts), *_signed(own)):
