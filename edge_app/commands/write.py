@@ -16,6 +16,7 @@ from decoding_core.errors import InvalidSettingsError
 from decoding_core.foreign_text import one_line
 from decoding_core.methods import available, build, summary
 from decoding_core.settings import BasePlace
+from decoding_core.verifier import role_of
 from edge_app import sample
 from edge_app.commands import options, terminal
 from edge_app.commands.output import Output
@@ -208,7 +209,7 @@ def write_command(request: str, **chosen: Any) -> None:
         given["engine"] = check_engine(chosen["engine"])
     settings = replace(read_settings(), **given)
     wanted = _write_request(request, chosen, settings)
-    build(wanted.settings)  # an unknown method is refused before any model is loaded
+    method = build(wanted.settings)  # refused before any model is loaded
     personalisation.check(wanted.personalisation)
     output = Output(
         wanted,
@@ -227,7 +228,10 @@ def write_command(request: str, **chosen: Any) -> None:
             opened.enter_context(closing(recorder))
             readers.insert(0, recorder.add)
         stop = opened.enter_context(stoppable())
-        service = opened.enter_context(closing(_service(settings, chosen)))
+        role = role_of(wanted.settings.terms(), method)
+        alone = wanted.offline or not role.uses_generalist
+        service = _service(settings, chosen, alone=alone)
+        opened.enter_context(closing(service))
         opened.enter_context(closing(output))
         output.warn_of_no_history(service.counts())
         service.write(wanted, events.emit_to(*readers), stop)
@@ -235,11 +239,20 @@ def write_command(request: str, **chosen: Any) -> None:
         sys.exit(STOPPED)
 
 
-def _service(settings: Settings, chosen: dict[str, Any]) -> WritingService:
+def _service(
+    settings: Settings, chosen: dict[str, Any], *, alone: bool = False
+) -> WritingService:
+    """The service of a command, and the server that it needs unless it writes `alone`
+    or another is set: both start at once."""
     # llama.cpp takes 0.2 s to load, which --help does without.
+    from edge_app.transport.child_server import ChildServer
+
+    config, child = config_of(settings, chosen), None
+    if not (alone or config.settings.server):
+        child = ChildServer(config.generalist, config.specialist, config.engine)
     from edge_app.service.service import WritingService
 
-    return WritingService(config_of(settings, chosen))
+    return WritingService(config, child)
 
 
 def _write_request(

@@ -80,13 +80,14 @@ def _source(passage: Passage) -> Source:
 class WritingService:
     """What commands and the app ask for; calls may block, and come from any thread."""
 
-    def __init__(self, config: ServiceConfig) -> None:
+    def __init__(self, config: ServiceConfig, child: ChildServer | None = None) -> None:
+        """`child` is a server that was started for it already."""
         self._config = config
         self._settings = ours = config.settings
         self._address = ours.server, ours.token, ours.certificate
         self._lock = threading.Lock()
         self._closing = threading.Event()
-        self._child: ChildServer | None = None
+        self._child = child
         self._model: Model | None = None
         self._context: TextSlots | None = None
         self._base: TextSlots | None = None

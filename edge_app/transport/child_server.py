@@ -15,12 +15,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from queue import Empty, Queue
+from typing import TYPE_CHECKING
 
 from base import python_child
 from decoding_core import errors
-from edge_app.transport.client import Connection
 from models.running.machine import threads_beside
 from models.running.settings import EngineSettings
+
+if TYPE_CHECKING:
+    from edge_app.transport.client import Connection
 
 _START_SECONDS = 120.0
 _STOP_SECONDS = 5.0
@@ -114,6 +117,9 @@ class ChildServer:
                 pipe.close()
 
     def _ready(self) -> bool:
+        # The HTTP client is loaded while the child starts.
+        from edge_app.transport.client import Connection
+
         if self._connection is None:
             try:
                 line = self._announced.get(timeout=_POLL_SECONDS)

@@ -5,6 +5,7 @@ it has a case."""
 import json
 import shutil
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
+from unittest.mock import Mock
 
 import click
 import pytest
@@ -196,6 +197,7 @@ def call(*arguments, program=edge_app.cli.cli):
 )
 def test_nothing_hostile_passes(path, case, world, monkeypatch):
     monkeypatch.setattr("edge_app.service.service.WritingService", HostileDesk)
+    monkeypatch.setattr("edge_app.transport.child_server.ChildServer", Mock())
     words = case.removeprefix("~").removeprefix(".")
     commands = " ".join([*path, words]).split(" && ")
     for command in commands:
@@ -243,6 +245,7 @@ def test_a_hostile_mail_server(fine, folder, world, monkeypatch):
 def test_hostile_settings(world, monkeypatch):
     """A value, a name and what is no TOML at all."""
     monkeypatch.setattr("edge_app.service.service.WritingService", HostileDesk)
+    monkeypatch.setattr("edge_app.transport.child_server.ChildServer", Mock())
     # TOML knows no escape for a half of a pair.
     quoted = json.dumps(f"{HOSTILE}\nError: forged".replace("\U000e0041", ""))
     for settings in (

@@ -94,7 +94,9 @@ def test_tam_and_pad_wear_the_task_adapter(run, adapter):
 def test_no_base_and_no_server_is_given_the_adapter(adapter, monkeypatch):
     """The base on the device is opened without it; the server that is started is told
     two models and nothing of it."""
-    started = Mock(side_effect=CloudUnreachableError("there is none in this test"))
+    started = Mock()
+    started.return_value.wait.side_effect = CloudUnreachableError("there is none here")
+    started.return_value.ended = False
     opened = Mock(side_effect=LlamaModel.open)
     monkeypatch.setattr(LlamaModel, "open", partialmethod(opened))
     monkeypatch.setattr(service_module, "ChildServer", started)

@@ -6,6 +6,7 @@ import sys
 from contextlib import closing
 from itertools import count
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -15,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tui"))
 from tui_tapes import REQUEST, letter_recording
 
 
-def recorded(_):
+def recorded(*_):
     """A service in the place of the models."""
     service = RecordedService([letter_recording()], pace=lambda _: None)
     service.counts = lambda: {"own": 1}
@@ -35,6 +36,7 @@ def tape(tmp_path):
 def test_what_is_recorded_is_played_again(run, tmp_path, monkeypatch):
     """As it happened, and without another word on standard output."""
     monkeypatch.setattr("edge_app.service.service.WritingService", recorded)
+    monkeypatch.setattr("edge_app.transport.child_server.ChildServer", Mock())
     path = tmp_path / "a.jsonl"
     written = run("write", "Thank her", "--to", "Ana", "--sample", "--record", path)
     assert written.exit_code == 0, written.output

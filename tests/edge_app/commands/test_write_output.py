@@ -67,7 +67,7 @@ def service(monkeypatch):
 
     def install(script=TOLD, own=1):
         made = ScriptedService(script, own)
-        monkeypatch.setattr(write, "_service", lambda *_: made)
+        monkeypatch.setattr(write, "_service", lambda *_, **__: made)
         return made
 
     return install
