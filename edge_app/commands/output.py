@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from difflib import SequenceMatcher
 
 import click
 
@@ -14,6 +15,7 @@ from edge_app.commands.terminal import counted
 from edge_app.decoding import events
 from edge_app.service.requests import WriteRequest
 from edge_app.tui.text import count_words
+from models.revising import Revision
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _WORTH_A_WORD = 0.01
@@ -35,9 +37,14 @@ class Output:
         plain: bool = False,
         verbose: bool = False,
         aside: bool = True,
+        revision: Revision | None = None,
+        stood: str = "",
     ) -> None:
-        """`verbose`: show all figures; `aside`: show what is no text on stderr."""
+        """`verbose`: show all figures; `aside`: show what is no text on stderr. With a
+        `revision` what is written is a stretch of the text that `stood`."""
         self._request = request
+        self._revision, self._stood = revision, stood
+        self._others: list[dict[str, object]] = []
         self._as_json, self._plain, self._verbose = as_json, plain, verbose
         self._aside = aside
         self._looks = terminal.may_style() and not plain
@@ -64,7 +71,7 @@ class Output:
                 self._found = event
             case events.Settled(tokens=tokens):
                 for token in tokens:
-                    if not (self._as_json or self._plain):
+                    if not (self._as_json or self._plain or self._revision):
                         self._show(token, len(self._tokens))
                     self._tokens.append(token)
             case events.HeldBack():
@@ -85,20 +92,65 @@ class Output:
         else:
             click.echo(legible(token.text), nl=False)
 
+    def _show_around(self, text: str) -> None:
+        """Show a text of which a stretch was written."""
+        assert self._revision is not None
+        before, after = self._revision.before, self._revision.after
+        click.echo(legible(before), nl=False)
+        shown, end = len(before), len(text) - len(after)
+        for at, token in enumerate(self._tokens):
+            piece = token.text[: end - shown]
+            self._show(replace(token, text=piece), at)
+            shown += len(piece)
+        click.echo(legible(text[shown:]), nl=False)
+
+    def add_other(self, request: WriteRequest, heard: Sequence[events.Event]) -> None:
+        """Count what another draft sent, which is not shown."""
+        told = (events.Sent, events.Received, events.PrivacySpent)
+        for event in heard:
+            if isinstance(event, told):
+                self.add(event)
+        self._others.append({"seed": request.settings.seed, "text": text_of(heard)})
+
+    def show_unwritten(self) -> None:
+        """Show a text that was changed without a model."""
+        text = self.text
+        kept, of = kept_share(self._stood, text)
+        if self._as_json:
+            terminal.echo_json(
+                {"text": text, "words_kept": kept, "words_before": of, "ended": "end"}
+            )
+        else:
+            click.echo(legible(text))
+        words = counted(of, "word")
+        self._say(f"done: kept {kept} of {words}, wrote none; nothing left this device")
+
+    @property
+    def text(self) -> str:
+        """The whole text so far."""
+        written = "".join(token.text for token in self._tokens)
+        return self._revision.joined(written) if self._revision else written
+
     def close(self) -> None:
         """Show what is shown at the end."""
         if self._finished is None and not self._tokens:
             return
-        text, reason = "".join(token.text for token in self._tokens), "failed"
+        text, reason = self.text, "failed"
         statistics = self._tally.statistics()
         if self._finished is not None:
-            reason, statistics = self._finished.reason, self._finished.statistics
+            told, reason = self._finished.statistics, self._finished.reason
+            if self._others:  # what they sent was sent for this text
+                up, down = statistics.bytes_up, statistics.bytes_down
+                told = replace(told, bytes_up=up, bytes_down=down)
+            statistics = told
         if self._as_json:
             terminal.echo_json(self._as_object(text, statistics, reason))
         elif self._plain:
             lines = (line.strip() for line in _SENTENCE.split(legible(text)))
             click.echo("\n".join(line for line in lines if line))
         elif self._tokens:
+            if self._revision:
+                self._show_around(text)
             click.echo()
         if reason in _BROKEN_OFF:
             self._say(f"the text ends here: {_BROKEN_OFF[reason]}")
@@ -115,6 +167,9 @@ class Output:
         )
         here, there = counts["kept"], counts["replaced"]
         words = counted(here + there, "word")
+        if self._revision is not None:
+            kept, of = kept_share(self._stood, self.text)
+            words = f"kept {kept} of {counted(of, 'word')}; wrote {words}"
         if not statistics.bytes_up:
             return f"{ended}: {words}, written on this device alone; nothing left it"
         return (
@@ -149,7 +204,10 @@ class Output:
         self, text: str, statistics: events.Statistics, reason: str
     ) -> dict[str, object]:
         request = self._request
-        return {
+        more: dict[str, object] = {"others": self._others} if self._others else {}
+        if self._revision is not None:
+            more["words_kept"], more["words_before"] = kept_share(self._stood, text)
+        return more | {
             "text": text,
             "held_back": [asdict(held) for held in self._held],
             "tokens": [asdict(token) for token in self._tokens],
@@ -184,6 +242,20 @@ class Output:
             **{name: last[name] for name in same},
             "blocks": [{"nats": one.nats, "tokens": one.tokens} for one in self._spent],
         }
+
+
+def kept_share(before: str, after: str) -> tuple[int, int]:
+    """How many words of the earlier text the later one has in their order, and of how
+    many."""
+    old, new = before.split(), after.split()
+    blocks = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
+    return sum(block.size for block in blocks), len(old)
+
+
+def text_of(heard: Iterable[events.Event]) -> str:
+    """The text that events settle."""
+    settled = (one.tokens for one in heard if isinstance(one, events.Settled))
+    return "".join(token.text for tokens in settled for token in tokens)
 
 
 def numbers(statistics: events.Statistics) -> list[str]:

@@ -18,6 +18,7 @@ from edge_app.commands.terminal import Progress, note
 from edge_app.config import sealed, settings, sign_ins
 from edge_app.config.settings import ledger_path, store_path
 from edge_app.privacy.ledger import SPENT, reseal, spent_path
+from edge_app.service.last_draft import LAST_DRAFT, last_draft_path
 from models.command_line import Group, ask_secret
 from models.folders import state_folder
 from personal_store import Store, StoreError, copies, keys, transfer
@@ -38,6 +39,7 @@ def put_under(old: str | None, new: str | None) -> None:
         (spent_path(ledger_path()), SPENT),
         (state_folder() / settings.PAIRED_NAME, settings.PAIRED),
         (key_path(), KEY),
+        (last_draft_path(), LAST_DRAFT),
     ):
         if not path.is_file():
             continue

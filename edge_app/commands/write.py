@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import replace
@@ -13,13 +14,13 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from decoding_core.errors import InvalidSettingsError
-from decoding_core.foreign_text import one_line
+from decoding_core.foreign_text import legible, one_line
 from decoding_core.methods import available, build, summary
 from decoding_core.settings import BasePlace
 from decoding_core.verifier import role_of
 from edge_app import sample
 from edge_app.commands import options, terminal
-from edge_app.commands.output import Output
+from edge_app.commands.output import Output, text_of
 from edge_app.commands.service_config import config_of
 from edge_app.commands.terminal import STOPPED, note, stoppable
 from edge_app.config.settings import Settings, read_settings
@@ -27,9 +28,11 @@ from edge_app.decoding import events
 from edge_app.retrieval import personalisation
 from edge_app.retrieval.naming import parted
 from edge_app.service.answering import LONGEST_LETTER, addressed, recipient_of
+from edge_app.service.last_draft import LastDraft, keep_last_draft, read_last_draft
 from edge_app.service.requests import MayLeave, WriteRequest
 from models.command_line import Command, choose, confirm, shows_all
 from models.prompts import TASKS, Request
+from models.revising import Revision, revised
 from personal_store.search.index import is_to
 
 if TYPE_CHECKING:
@@ -47,6 +50,7 @@ _OF_METHOD = (
     *("temperature", "top_p", "seed"),
 )
 """Those that stand for a line of its table [method]."""
+_TRIES = 3  # drafts of a stretch, of which the best is shown
 
 
 class _NumberOrAuto(click.ParamType["float | str"]):
@@ -83,7 +87,7 @@ class _Write(Command):
 
 
 @click.command("write", cls=_Write)
-@click.argument("request")
+@click.argument("request", default="")
 @options.shown_option(
     "--task", type=click.Choice(TASKS), default="email", help="What kind of text it is."
 )
@@ -99,6 +103,17 @@ class _Write(Command):
     type=click.IntRange(1),
     metavar="ID",
     help="Answer this text, as 'search --received' numbers it, to who wrote it.",
+)
+@click.option(
+    "--again",
+    metavar="WORDS",
+    help="Change the last draft: 'shorter', 'drop the ferret', 'mention the tape'.",
+)
+@click.option(
+    "--draft",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="The text that --again changes, in place of the last draft.",
 )
 @options.shown_option(
     "--max-tokens", type=int, default=300, help="Where the text is cut at the latest."
@@ -197,6 +212,13 @@ def write_command(request: str, **chosen: Any) -> None:
         specsteer write --task review --to "Harbour Cafe" "Good soup, slow service"
         specsteer write --to Ben "Answer him" < his-mail.txt
 
+    --again keeps what it is not asked to change. The last draft is kept for it beside
+    the store.
+
+    \b
+        specsteer write --again "drop the ferret, and say Tuesday instead of Monday"
+        specsteer write --again "mention the tape" --draft letter.txt
+
     Put -- before a request that begins with a dash.
     """
     options.check_exclusive(chosen)
@@ -208,7 +230,9 @@ def write_command(request: str, **chosen: Any) -> None:
 
         given["engine"] = check_engine(chosen["engine"])
     settings = replace(read_settings(), **given)
-    wanted = _write_request(request, chosen, settings)
+    wanted, revision, stood = _write_request(request, chosen, settings), None, ""
+    if chosen["again"] is not None:
+        wanted, revision, stood = _revised(wanted, chosen)
     method = build(wanted.settings)  # refused before any model is loaded
     personalisation.check(wanted.personalisation)
     output = Output(
@@ -216,7 +240,13 @@ def write_command(request: str, **chosen: Any) -> None:
         as_json=chosen["as_json"],
         plain=chosen["plain"],
         verbose=chosen["verbose"],
+        revision=revision,
+        stood=stood,
     )
+    if revision is not None and not revision.stood:
+        output.show_unwritten()
+        _keep(wanted, output.text, chosen)
+        return
     with ExitStack() as opened:
         readers = [output.add]
         if chosen["record"] is not None:
@@ -234,9 +264,78 @@ def write_command(request: str, **chosen: Any) -> None:
         opened.enter_context(closing(service))
         opened.enter_context(closing(output))
         output.warn_of_no_history(service.counts())
-        service.write(wanted, events.emit_to(*readers), stop)
+        if revision is None:
+            service.write(wanted, events.emit_to(*readers), stop)
+        else:
+            _write_best(service, wanted, revision, output, stop)
+    if output.text.strip():
+        _keep(wanted, output.text, chosen)
     if stop.is_set():
         sys.exit(STOPPED)
+
+
+def _revised(
+    wanted: WriteRequest, chosen: dict[str, Any]
+) -> tuple[WriteRequest, Revision, str]:
+    """The request of the draft that --again changes with what this command says, what
+    is to become of the draft, and how it stood."""
+    if chosen["record"] is not None:
+        raise click.UsageError("--record is for one text, and --again tries several")
+    if chosen["draft"] is not None:
+        stood = chosen["draft"].read_text("utf-8", "replace").replace("\r\n", "\n")
+    else:
+        last = read_last_draft()
+        if wanted.brief.text:
+            raise click.UsageError(
+                "--again changes the last draft, which has its request: give a text "
+                "with --draft FILE for another one"
+            )
+        stood, before = last.text, last.request
+        chosen["sample"] = chosen["sample"] or last.samples
+        wanted = replace(
+            wanted,
+            brief=before.brief,
+            background=wanted.background or before.background,
+            reply_to=before.reply_to,
+            use_history=wanted.use_history and before.use_history,
+            offline=wanted.offline or before.offline,
+            guard=chosen["guard"] or before.guard,
+            may_go_offline=wanted.may_go_offline and before.may_go_offline,
+        )
+    notes = wanted.background
+    revision = revised(wanted.brief, legible(stood), chosen["again"], notes)
+    return replace(wanted, brief=revision.brief), revision, stood
+
+
+def _write_best(
+    service: WritingService,
+    wanted: WriteRequest,
+    revision: Revision,
+    output: Output,
+    stop: threading.Event,
+) -> None:
+    """Write a stretch several times, and show the one that fits best."""
+    stretch = revision.before, revision.stood, revision.after
+    requests = wanted.of_stretch(*stretch).tries(_TRIES)
+    heard: list[list[events.Event]] = [[] for _ in requests]
+    for request, events_of_it in zip(requests, heard, strict=True):
+        service.write(request, events_of_it.append, stop)
+    texts = [text_of(one) for one in heard]
+    best = max(range(_TRIES), key=lambda at: (revision.fit(texts[at]), -at))
+    for at, request in enumerate(requests):
+        if at != best:
+            output.add_other(request, heard[at])
+    for event in heard[best]:
+        output.add(event)
+
+
+def _keep(request: WriteRequest, text: str, chosen: dict[str, Any]) -> None:
+    """Keep a draft for --again; it is there for nothing else, so a disk that refuses it
+    ends no command."""
+    try:
+        keep_last_draft(LastDraft(request, text, chosen["sample"]))
+    except OSError as error:
+        note(f"the draft is not kept for --again: {error.strerror}")
 
 
 def _service(
@@ -258,8 +357,10 @@ def _service(
 def _write_request(
     request: str, chosen: dict[str, Any], defaults: Settings
 ) -> WriteRequest:
-    if not request.strip():
+    if not request.strip() and chosen["again"] is None:
         raise InvalidSettingsError("the request is empty; say what the text should say")
+    if chosen["draft"] is not None and chosen["again"] is None:
+        raise click.UsageError("--draft goes with --again, which says what to change")
     piped = "" if sys.stdin.isatty() else terminal.read_stdin().replace("\r\n", "\n")
     given = {name: chosen[name] for name in _OF_METHOD if chosen[name] is not None}
     return WriteRequest(

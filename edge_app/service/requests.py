@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -13,6 +13,10 @@ from edge_app.decoding.events import HeldBack, Source
 from models.prompts import Request
 from models.running.settings import EngineSettings, PersonalAdapter
 
+AGAIN_TEMPERATURE = 0.7
+"""Used for another version when the settings leave nothing to chance."""
+_BEHIND = 80  # letters behind a stretch by which the model sees where it ends
+_LEAST_TOKENS = 32  # for a stretch; and one more for each letter that stood there
 MayLeave = Literal["no", "once", "always"]
 """What a person says of what the guard found: it stays on the device, it leaves in this
 text, or it is no secret in any text."""
@@ -44,6 +48,24 @@ class WriteRequest:
     instead_of: str = ""  # the text that it replaces, of about that length; empty: none
     behind: str = ""  # how the text goes on behind that; no model reads it
     reply_to: int | None = None  # record of the answered text, which stays here
+
+    def tries(self, count: int) -> list[WriteRequest]:
+        """This request and others, with the next seeds, at a temperature above 0."""
+        seed, heat = self.settings.seed, self.settings.temperature or AGAIN_TEMPERATURE
+        return [self] + [
+            replace(self, settings=replace(self.settings, seed=at, temperature=heat))
+            for at in range(seed + 1, seed + count)
+        ]
+
+    def of_stretch(self, before: str, stood: str, behind: str) -> WriteRequest:
+        """The request for other words in the place of `stood`, between two texts."""
+        return replace(
+            self,
+            before=before.rstrip(" "),
+            instead_of=stood,
+            behind=behind[:_BEHIND],
+            max_tokens=min(self.max_tokens, _LEAST_TOKENS + len(stood)),
+        )
 
 
 @dataclass(frozen=True, slots=True)

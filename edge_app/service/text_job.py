@@ -24,6 +24,7 @@ from edge_app.service.kept_states import KeptStates
 from edge_app.service.requests import WriteRequest
 from models.never_drawn import NeverDrawn
 from models.prompts import without_controls
+from models.revising import sentence_ends
 from models.running.interface import Model, TextSlots, Vocabulary
 from personal_store import Passage
 
@@ -208,7 +209,6 @@ def as_read(prompts: Prompts, method: Method) -> Prompts:
             return prompts
 
 
-_END = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s)|(?<=\S)(?=\n)")
 _WHOLE = re.compile(r"[.!?…][\"'”’)\]]*$")
 _MORE_WORDS = 4  # how many more words may replace a part of a sentence
 
@@ -260,8 +260,8 @@ def span_end(text: str, instead_of: str, behind: str) -> int | None:
     has ended when something stands behind it."""
     stood = instead_of.strip()
     if _WHOLE.search(stood) or not behind.strip() or behind.lstrip(" ")[:1] == "\n":
-        wanted = len(_ends(stood + "\n"))
-        found = _ends(text)
+        wanted = len(sentence_ends(stood + "\n"))
+        found = sentence_ends(text)
         return found[wanted - 1] if len(found) >= wanted else None
     stop = re.search(r"(?<=\S)\s*(?:[.!?…]+(?=\s)|\n)", text)
     ends = [stop.start()] if stop else []
@@ -274,8 +274,3 @@ def span_end(text: str, instead_of: str, behind: str) -> int | None:
     most = len(re.findall(r"\w+", stood)) + _MORE_WORDS
     ends += words[most - 1 : most]
     return min(ends, default=None)
-
-
-def _ends(text: str) -> list[int]:
-    """The ends of the sentences of a text, lines without a full stop among them."""
-    return sorted({found.end() for found in _END.finditer(text)})

@@ -23,7 +23,12 @@ from edge_app.decoding.events import (
     Source,
     Verified,
 )
-from edge_app.service.requests import Letter, MayLeave, WriteRequest
+from edge_app.service.requests import (
+    AGAIN_TEMPERATURE,
+    Letter,
+    MayLeave,
+    WriteRequest,
+)
 from edge_app.tui import draft as entries
 from edge_app.tui.background import Background, MayItLeave, News, Severity
 from edge_app.tui.draft import Draft, Entry, Style, asked, worth_keeping
@@ -37,13 +42,9 @@ if TYPE_CHECKING:
     from edge_app.service.service import WritingService
     from personal_store.import_runs import Unfinished
 
-AGAIN_TEMPERATURE = 0.7
-"""Used for another version when the settings leave nothing to chance."""
 ANEW_TEMPERATURE = 1.0
 """Of a stretch: at less a model often finds the words that stood there."""
 PREVIEW_TOKENS = 40
-_BEHIND = 80  # letters behind a stretch by which the model sees where it ends
-_LEAST_TOKENS = 32  # for a stretch; and a letter more for each that stood there
 
 _NO_WORDS: dict[FinishReason | None, str] = {
     "full": "no word was written: what is to be read leaves no room in the model",
@@ -241,18 +242,10 @@ class Writing:
             return
         end = start + len(text[start:end].rstrip())
         begin = end - len(stood)
-        before = text[:begin].rstrip(" ")
-        request = self._another(brief)
+        request = self._another(brief).of_stretch(text[:begin], stood, text[end:])
         hotter = replace(request.settings, temperature=ANEW_TEMPERATURE)
-        request = replace(
-            request,
-            settings=hotter,
-            before=before,
-            instead_of=stood,
-            behind=text[end:][:_BEHIND],
-            max_tokens=min(self.most_tokens, _LEAST_TOKENS + len(stood)),
-        )
-        self._queue(request, Stretch(variant.number, len(before), len(text) - end))
+        stretch = Stretch(variant.number, len(request.before), len(text) - end)
+        self._queue(replace(request, settings=hotter), stretch)
 
     def preview(self, brief: Request, style: Style) -> Variant:
         """Write how the version on screen would begin in another style."""

@@ -23,6 +23,7 @@ from edge_app.config.settings import (
 )
 from edge_app.decoding.events import Sent
 from edge_app.privacy.ledger import Ledger, SpentToday, read_ledger, spent_path
+from edge_app.service.last_draft import LastDraft, keep_last_draft, read_last_draft
 from edge_app.service.requests import WriteRequest
 from edge_app.tui.draft import Begun
 from edge_app.tui.journal import Journal
@@ -210,6 +211,7 @@ def filled(run, letters):
     settings_path().write_text(f'# mine\ntoken = "{WORD}"\n')
     assert run("privacy", "allow", WORD).exit_code == 0
     SpentToday(spent_path(ledger_path()), WORD, DAY).add(2.5)
+    keep_last_draft(LastDraft(WriteRequest(Request("x")), WORD))
     server = PairedServer("https://a:1", WORD, "", "Tess", "laptop")
     write_paired(state_folder(), server)
     serve.key_path().write_text(f"{KEY}\n")
@@ -224,7 +226,7 @@ def test_what_lies_beside_an_encrypted_store_is_encrypted_with_it(
 ):
     """And is read, written and made plain again with it; not with another one."""
     plain = settings_path().read_bytes()
-    assert len(holding(WORD)) == 6
+    assert len(holding(WORD)) == 7
     assert filled("store", "encrypt").exit_code == 0
     assert holding(WORD) == []
     add(sent(b"another"))
@@ -236,7 +238,7 @@ def test_what_lies_beside_an_encrypted_store_is_encrypted_with_it(
     assert read_paired(state_folder()).token == WORD
     assert serve.kept_key(serve.key_path(), new=False) == KEY
     assert KEY.encode() not in serve.key_path().read_bytes()
-    assert drafted() == WORD
+    assert drafted() == read_last_draft().text == WORD
     assert SpentToday(spent_path(ledger_path()), WORD, DAY).add(1.5) == 4.0
     assert holding(WORD) == []
     assert "http://a:1" in filled("sent").stdout
@@ -250,7 +252,7 @@ def test_what_lies_beside_an_encrypted_store_is_encrypted_with_it(
     assert (wrong.exit_code, "the key does not fit" in wrong.stderr) == (1, True)
     assert "--yes does it" in filled("store", "decrypt").stderr
     assert filled("store", "decrypt", "--yes").exit_code == 0
-    assert len(holding(WORD)) == 6
+    assert len(holding(WORD)) == 7
     assert SpentToday(spent_path(ledger_path()), WORD, DAY).read() == 4.0
     assert settings_path().read_bytes().startswith(plain)
     assert serve.key_path().read_text() == f"{KEY}\n"

@@ -13,6 +13,7 @@ from decoding_core.errors import CloudRefusedError, CloudUnreachableError
 from edge_app.commands import terminal, write
 from edge_app.decoding import events
 from edge_app.decoding.events import Finished, PrivacySpent, Settled, Token
+from models.folders import state_folder
 from models.prompts import Request
 from tests.mailboxes import ME, mailbox, message
 
@@ -42,6 +43,7 @@ class ScriptedService:
     def __init__(self, script, own=1):
         self.script, self.own = script, own
         self.requests, self.closed, self.stop = [], False, None
+        self.scripts = []  # of the first texts, if they have their own
 
     def counts(self):
         return {"own": self.own, "received": 0, "words": 0}
@@ -49,7 +51,7 @@ class ScriptedService:
     def write(self, request, emit, stop):
         self.requests.append(request)
         self.stop = stop
-        for step in self.script:
+        for step in self.scripts.pop(0) if self.scripts else self.script:
             if isinstance(step, Exception):
                 raise step
             if callable(step):
@@ -273,3 +275,64 @@ def test_what_the_guard_found_is_the_persons_to_decide(typed, answer):
         shown = err.getvalue().decode()
     assert "Alex" in shown
     assert "\x1b" not in shown
+
+
+LETTER = "Hullo Ana,\n\nThe pier is fine. The ferret bit Ben.\n\nLove,\nTess\n"
+SENT = events.Sent(0.0, "http://a:1", "block", 100, (), b"")
+
+
+def attempt(text):
+    return [SENT, Settled((Token(1, text, "accepted"),)), Finished("end", NUMBERS)]
+
+
+def test_the_last_draft_is_changed_and_the_best_of_three_is_shown(
+    run, service, tmp_path
+):
+    """What the instruction does not concern stays; what the others sent is counted. A
+    change that needs no model asks none, and each goes on from the one before."""
+    made = service([])
+    texts = " Sorry.", " The tape is here.\n\n", "", " Sorry.", " Sorry.", " Sorry."
+    made.scripts = [attempt(text) for text in texts]
+    path = tmp_path / "letter.txt"
+    path.write_text(LETTER)
+    asked = "Tell her of the pier", "--to", "Ana", "--offline", "--seed", 4
+    told = run("write", *asked, "--draft", path, "--again", "mention the tape")
+    whole = LETTER.replace("Ben.", "Ben. The tape is here.")
+    assert (told.stdout, told.exit_code) == (whole, 0)
+    assert "kept 12 of 12 words; wrote 4 words, 4 drafted here" in told.stderr
+    first = made.requests[0]
+    assert [one.settings.seed for one in made.requests] == [4, 5, 6]
+    assert first.brief.text == "Tell her of the pier. Mention the tape."
+    assert (first.before, first.instead_of) == (LETTER[:49], "Mention the tape.")
+    told = run("write", "--again", "drop the ferret", "--json")
+    body = json.loads(told.stdout)
+    assert body["text"] == whole.replace("The ferret bit Ben. ", "").rstrip()
+    assert (body["words_kept"], body["words_before"]) == (12, 16)
+    assert "nothing left this device" in told.stderr
+    assert len(made.requests) == 3
+    told = run("write", "--again", "warmer", "--json")
+    body = json.loads(told.stdout)
+    assert made.requests[-1].offline
+    assert made.requests[-1].brief.tone == "warm"
+    assert [one["seed"] for one in body["others"]] != []
+    assert body["statistics"]["bytes_up"] == 300
+
+
+def test_what_cannot_be_changed_is_said(run, service, tmp_path):
+    """In one sentence that says what to do next."""
+    service()
+    for words, said in (
+        (("--again", "shorter"), "there is no draft yet"),
+        (("x", "--draft", __file__), "--draft goes with --again"),
+        (("--again", "x", "--record", tmp_path / "tape"), "--record is for one text"),
+        ((), "the request is empty"),
+    ):
+        told = run("write", *words)
+        assert said in told.stderr
+        assert told.exit_code
+    assert run("write", "x").exit_code == 0
+    assert "has its request" in run("write", "x", "--again", "shorter").stderr
+    told = run("write", "--again", "drop the zeppelin")
+    assert "name words that stand there" in told.stderr
+    (state_folder() / "last-draft.json").write_text("{}")
+    assert "cannot be read" in run("write", "--again", "shorter").stderr
