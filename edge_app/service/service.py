@@ -113,10 +113,12 @@ class WritingService:
         with self._working():
             # What is computed once is not computed with the first text.
             assert self._model is not None
+            assert self._context is not None
             with suppress(DecodingError, StoreError), self._store() as store:
                 render(self._model.chat_template, [Message("user", "x")])
                 never_drawn(self._model.vocabulary, WriteRequest(Request("x")), ())
                 index_of_store(store, (), Request("x"))
+                KeptStates(self._context, store.path).restore(())  # derives their key
             if not offline:
                 self._ready_server(stop)
         if offline:
