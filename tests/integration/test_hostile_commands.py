@@ -97,6 +97,7 @@ lab bench quality: --data {missing} | --data {eval} | --{hostile}
 lab bench coverage: --requests {gguf} | --requests {eval} | --{hostile}
 lab bench cleaning: --by {hostile}
 lab bench load: --json {hostile} {hostile}
+lab bench facts: --half {hostile} | --writers {hostile}
 lab bench guard: --data {missing} | --data {gguf} | --count {hostile}
 lab bench importing: --seed {hostile}
 lab bench latency: --runs {hostile}
