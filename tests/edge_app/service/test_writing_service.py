@@ -3,7 +3,6 @@ and a service that is closed while it is busy. The specialist and its store are 
 the server is scripted; the server's half is told from its own tests."""
 
 import threading
-import time
 from contextlib import closing
 from dataclasses import replace
 
@@ -21,6 +20,7 @@ from edge_app.service.text_job import _PIECE
 from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.prompts import Request
 from tests.edge_app.service.scripted import HANGING_UP, URL
+from tests.waiting import wait_until
 
 BRIEF = Request("Thank Ana for the photos of the pier. " * 20, recipient="Ana")
 SETTINGS = MethodSettings(temperature=0.8, seed=1, threshold=0.3)
@@ -88,8 +88,7 @@ def test_the_prompt_is_read_while_a_server_starts(
         def __init__(self, *_): ...
 
         def wait(self, _):
-            while not read:
-                time.sleep(0.001)
+            wait_until(lambda: read, "for the specialist")
             if not starts:
                 raise CloudUnreachableError("the server ended")
 
