@@ -400,10 +400,12 @@ class WritingService:
         which no record of the store is known."""
         if request.background.strip() or request.personalisation in ("pad", "voice"):
             return None
-        others = set[int]()
+        brief = answering.addressed_brief(store, request.brief, request.reply_to)
+        named = store.written_to(brief.recipient) if brief.recipient else []
+        others = {one.record_id for one in named}  # `as_greeted` reads them
         if request.reply_to is not None:
             thread = store.thread(request.reply_to)
-            others = {request.reply_to, *(one.record_id for one in thread)}
+            others |= {request.reply_to, *(one.record_id for one in thread)}
         return KeptStates(context, store.path, others)
 
     def _needs_account(self, request: WriteRequest, role: VerifierRole) -> bool:

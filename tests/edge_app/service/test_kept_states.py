@@ -22,7 +22,7 @@ from models.running.interface import Model, TextSlots
 from models.running.settings import EngineSettings, PersonalAdapter
 from personal_store import Store, copies, import_source, keys
 from personal_store.lifecycle import forgetting
-from personal_store.states import states, states_folder
+from personal_store.states import records_of, states, states_folder
 from personal_store.transfer import restore
 
 TEXTS = [
@@ -235,7 +235,9 @@ def test_a_text_is_the_same_with_and_without_a_state(
     monkeypatch.setattr(kept_states, "_WORTH", 16)
     brief = Request("Thank Ana for the photos of the pier. " * 4, recipient="Ana")
     settings = MethodSettings(temperature=0.8, seed=1, threshold=0.3)
-    asked = WriteRequest(brief, settings=settings, max_tokens=12)
+    asked = WriteRequest(
+        brief, settings=settings, max_tokens=12, excluded=frozenset([2])
+    )
     config = replace(config, engine=EngineSettings(extra_buffers=False, exact=True))
 
     def write(service, request):
@@ -245,11 +247,17 @@ def test_a_text_is_the_same_with_and_without_a_state(
         tokens = [t.id for e in events if isinstance(e, Settled) for t in e.tokens]
         return tokens, max(read)
 
+    other = config.store.with_name("other.jsonl")
+    letter = {"kind": "email", "recipient": "Ana", "text": "Dear Annie, no. Tess"}
+    other.write_text(json.dumps(letter))
+    with Store.open(config.store) as store:
+        import_source(store, "jsonl", other)
     with closing(WritingService(config)) as service:
         write(service, replace(asked, background="She has a cold.", max_tokens=2))
         assert not list(states(config.store))
         first, whole = write(service, asked)
-    assert len(list(states(config.store))) == 1
+    (file,) = states(config.store)
+    assert records_of(file) == {1, 2}  # the second says how she is greeted
     with closing(WritingService(config)) as service:
         again, piece = write(service, asked)
     assert (again, piece < 32 < whole) == (first, True)
