@@ -19,6 +19,8 @@ ADDRESSED = ("email", "message")
 """Kinds whose recipient is a person."""
 WORD = re.compile(r"\w+(?:['’-]\w+)*")
 _SENTENCE = re.compile(r"[^.!?…\n]*[^\W_][^.!?…\n]*[.!?…]*")
+_SHORT = 8  # words of a last sentence that may be a habit
+_OPENING = re.compile(r"\s*\w+(?:[ '’-]\w+){0,3}[.,:!?–—]+(?=\s)")
 _DASH = re.compile(r"(?<=\s)[-–—](?=\s)|(?<=\w)—(?=\w)")
 _EMOJI = re.compile(
     r"[\u2600-\u27bf\U0001f300-\U0001faff]\ufe0f?|(?<!\S)[:;]-?[)D(P](?!\w)"
@@ -63,6 +65,8 @@ class Habits:
     greeting: str = ""  # with `greetings.NAME` for the name
     sign_off: str = ""
     name: str = ""  # below the sign-off
+    opening: str = ""  # the first words below the greeting, up to a stop
+    closing: str = ""  # the last sentence above the sign-off, if it is short
     words: int = 0
     paragraphs: int = 0
     sentences: int = 0  # without greeting and sign-off
@@ -107,7 +111,17 @@ def habits_of(text: str, kind: str, recipient: str = "", address: str = "") -> H
         sign_off, name = sign_off_of(text)
         for line in filter(None, (name, sign_off)):
             body = body.rpartition(line)[0] or body
-    starts = [one[0].lstrip("\"'“‘(*-–—• ")[:1] for one in _SENTENCE.finditer(body)]
+    body = body.strip()
+    places = list(_SENTENCE.finditer(body))
+    said = [one[0].strip() for one in places]
+    opening = _OPENING.match(body)
+    closing = ""
+    for number in range(2, min(len(said), 3) + 1):  # a sign may stand behind the last
+        tail = body[places[1 - number].start() :].strip()
+        closing = tail if len(tail.split()) <= _SHORT else closing
+        if len(tail.split()) > 2:
+            break
+    starts = [one.lstrip("\"'“‘(*-–—• ")[:1] for one in said]
     language = language_of(text) or ""
     small = text.casefold()
     patterns = _FORMS.get(language)
@@ -123,6 +137,8 @@ def habits_of(text: str, kind: str, recipient: str = "", address: str = "") -> H
         greeting,
         sign_off,
         name,
+        opening[0].strip() if opening and len(said) > 1 else "",
+        closing,
         words=len(WORD.findall(text)),
         paragraphs=len([one for one in re.split(r"\n\s*\n", text) if one.strip()]),
         sentences=len(starts),
@@ -169,9 +185,10 @@ def unexplained(db: Database, condition: str) -> list[str]:
 
 
 def read_rows(
-    db: Database, kind: str, persons: Iterable[str] | None = None
+    db: Database, kind: str, persons: Iterable[str] | None = None, newest: int = -1
 ) -> list[tuple[int, Habits]]:
-    """The shares of texts of a kind, or of those for `persons`, the oldest first."""
+    """The shares of texts of a kind, or of those for `persons`, the oldest first; of
+    the `newest` alone, if that is a number above 0."""
     sql, values = "", [kind]
     if persons is not None:
         values += persons
@@ -179,10 +196,10 @@ def read_rows(
     rows = db.execute(
         f"""SELECT habit.id, {", ".join(f"habit.{name}" for name in _COLUMNS)}
             FROM habit JOIN record USING (id) WHERE habit.kind = ? {sql}
-            ORDER BY sent_at, id""",  # noqa: S608
-        values,
-    )
-    return [(record_id, Habits(*columns)) for record_id, *columns in rows]
+            ORDER BY sent_at DESC, id DESC LIMIT ?""",  # noqa: S608
+        [*values, newest],
+    ).fetchall()
+    return [(record_id, Habits(*columns)) for record_id, *columns in reversed(rows)]
 
 
 def drop_marks(db: Database, persons: Iterable[str]) -> None:

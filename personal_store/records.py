@@ -70,6 +70,10 @@ class Document:
     """Kind and name of the source it first came from, where that is another one."""
     author: Author | None = None
     """Who wrote it, where the source knows; None: its sender decides."""
+    drafted: str = ""
+    """How the program had drafted it, where the owner finished it here."""
+    own_share: float = 1.0
+    """Of a text that was drafted, the share of its words that the owner typed."""
     excluded: bool = False
     trashed_at: int | None = None
     """Since when it lies in the trash, in seconds since 1970."""

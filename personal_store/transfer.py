@@ -42,8 +42,10 @@ _ALL = """
            excluded, trashed_at,
            (SELECT json_group_array(label) FROM record_label WHERE record_id = record.id
            ) AS labels,
-           (SELECT data FROM raw WHERE record_id = record.id) AS raw
-    FROM record JOIN source ON source.id = source_id ORDER BY record.id
+           (SELECT data FROM raw WHERE record_id = record.id) AS raw,
+           coalesce(drafted, '') AS drafted, coalesce(own_share, 1.0) AS own_share
+    FROM record JOIN source ON source.id = source_id
+    LEFT JOIN edit ON record_id = record.id ORDER BY record.id
 """
 _MAILS = f"""
     SELECT key, title, body, recipient, recipient_address, sender, sent_at, thread,
@@ -98,6 +100,12 @@ _RAW = f"""
     JOIN {NAME}.record AS theirs ON theirs.id = raw.record_id
     JOIN main.record AS mine
         ON mine.key = theirs.key AND mine.cleaning <= theirs.cleaning
+"""  # noqa: S608
+_EDITS = f"""
+    INSERT OR IGNORE INTO main.edit
+    SELECT mine.id, drafted, own_share FROM {NAME}.edit
+    JOIN {NAME}.record AS theirs ON theirs.id = edit.record_id
+    JOIN main.record AS mine ON mine.key = theirs.key
 """  # noqa: S608
 _RAW_UNREAD = f"{_RAW} WHERE mine.cleaning = {UNREAD}"
 _NEW_PEOPLE = f"""
@@ -173,6 +181,10 @@ def merge(db: Database, path: Path, other: Path) -> Merged:
         changed = {*cleaner, *_ids(db, _PUT_AWAY)}
         db.execute(_LABELS)
         db.execute(_RAW if keeps_bodies(db) else _RAW_UNREAD)
+        db.execute(_EDITS)
+        db.execute(
+            f"INSERT OR IGNORE INTO main.voice_mark SELECT * FROM {NAME}.voice_mark"  # noqa: S608
+        )
         gone = forgotten_among(db)
         tables.refresh(db, {*new, *changed} - set(gone))
         take_out(db, gone)

@@ -52,7 +52,7 @@ from edge_app.decoding.events import Emit, Received, Sent
 from edge_app.evaluation.cases import Case
 from edge_app.evaluation.pair import Measuring
 from edge_app.retrieval import personalisation
-from edge_app.retrieval.context import Prompts, RetrievalContext
+from edge_app.retrieval.context import Prompts, Reranker
 from models.local.finding import sha256_of
 from models.running.loading import load_reranker
 
@@ -201,12 +201,11 @@ class Lab:
         self._reranker = reranker
 
     @cached_property
-    def _reranking(self) -> RetrievalContext:
-        """The pair's context with the reranker; raises ModelError if it is invalid."""
+    def _reranking(self) -> Reranker:
+        """The reranker; raises ModelError if it is invalid."""
         assert self._reranker is not None
         loaded = load_reranker(self._reranker, self.bench.engine)
-        reranker = self.bench.opened.enter_context(closing(loaded))
-        return replace(self.bench.pair.context, reranker=reranker)
+        return self.bench.opened.enter_context(closing(loaded))
 
     def prompts(self, case: Case, history: str) -> Prompts:
         """The prompts of the app, with how the text begins at their ends."""

@@ -37,7 +37,6 @@ from edge_app.retrieval import personalisation
 from edge_app.retrieval.context import (
     LONGEST_CONTEXT,
     PromptBuilder,
-    RetrievalContext,
     RetrievalQuery,
 )
 from models.adapters.lora import AdapterRecipe, Lesson, write_lora
@@ -303,14 +302,14 @@ def _lesson(
     ids = whole[: plan.max_tokens]
     if len(ids) == len(whole) and end is not None:
         ids = [*ids, end]
-    query, context = RetrievalQuery(case.request), RetrievalContext()
+    query = RetrievalQuery(case.request)
     name = plan.personalisation
-    retrieved = personalisation.find(name, case.history(), query, context)
+    retrieved = personalisation.find(name, case.history(), query)
     length = min(model.context_length, LONGEST_CONTEXT) - _MARGIN
     builder = PromptBuilder(vocabulary.tokenize, model.chat_template, length)
     room = plan.max_tokens + len(beginning)
     try:
-        prompts = builder.build(case.request, retrieved.passages, "", room)
+        prompts = builder.build(case.request, retrieved, "", room)
     except ContextFullError:
         return None
     both = prompts.public_ids, prompts.private_ids

@@ -29,7 +29,6 @@ from edge_app.retrieval.context import (
     PromptBuilder,
     Prompts,
     Reranker,
-    RetrievalContext,
     RetrievalQuery,
 )
 from models.chat import render
@@ -287,7 +286,7 @@ class Pair:
                 self.other = OtherTokens(self.small, large, self.generalist)
             self._opened = opened.pop_all()
         self.end = end_of_turn(self.small)
-        self.context = RetrievalContext(reranker)
+        self._reranker = reranker
 
     def measure(self, case: Case, how: Measuring) -> Measured:
         """What the text of `case` costs; raises ContextFullError and StoppedError."""
@@ -311,19 +310,18 @@ class Pair:
         )
 
     def prompts(
-        self, case: Case, how: Measuring, context: RetrievalContext | None = None
+        self, case: Case, how: Measuring, reranker: Reranker | None = None
     ) -> Prompts:
         """The prompts of the app, with how the text begins at their ends; raises
-        ContextFullError. Past texts are chosen with `context`, or the pair's own."""
+        ContextFullError. Past texts are chosen with `reranker`, or the
+        pair's own."""
         given = len(self.small.vocabulary.tokenize(case.beginning))
         query = RetrievalQuery(case.request, how.passages, seed=how.seed)
         found = personalisation.find(
-            how.personalisation, case.history(), query, context or self.context
+            how.personalisation, case.history(), query, reranker or self._reranker
         )
-        background, room = found.beside(case.background), how.max_tokens + given
-        return self.built(
-            case.request, found.passages, background, room, case.beginning
-        )
+        room = how.max_tokens + given
+        return self.built(case.request, found, case.background, room, case.beginning)
 
     def built(
         self,

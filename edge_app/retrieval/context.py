@@ -17,13 +17,9 @@ from rank_bm25 import BM25Okapi
 from decoding_core.errors import ContextFullError
 from edge_app.decoding.events import Source
 from edge_app.retrieval.naming import called, parted, readdressed
-from edge_app.retrieval.voice import LEAST, Voice, counted
 from models.chat import ChatTemplate, PromptPacker, Tokenize, prompt_ids
 from models.prompts import Request, public_messages
 from personal_store import Passage
-from personal_store.habits import habits_of
-from personal_store.search.index import is_to
-from personal_store.text.greetings import NAME
 from personal_store.text.tokens import tokens
 
 PASSAGES = 5  # how many texts are looked for
@@ -95,27 +91,6 @@ class RetrievalQuery:
         return left
 
 
-@dataclass(frozen=True, slots=True)
-class Retrieved:
-    """What the specialist reads besides the request."""
-
-    passages: Sequence[Passage] = ()  # best first
-    notes: str = ""  # such as the lines of a voice; they never leave the device
-
-    def beside(self, background: str) -> str:
-        """The notes together with those that the person gave."""
-        return "\n\n".join(part for part in (self.notes, background) if part.strip())
-
-
-@dataclass(frozen=True, slots=True)
-class RetrievalContext:
-    """What a personalisation may work with besides the texts."""
-
-    reranker: Reranker | None = None
-    voice: Callable[[Searchable, RetrievalQuery], Voice] | None = None
-    """How the writer of these texts writes; None: as `voice_in` counts."""
-
-
 def find_passages(
     texts: Searchable,
     request: Request,
@@ -140,80 +115,27 @@ def find_passages(
 
 
 def _by_words(
-    texts: Searchable, query: RetrievalQuery, context: RetrievalContext
-) -> Retrieved:
+    texts: Searchable, query: RetrievalQuery, reranker: Reranker | None
+) -> list[Passage]:
     """The texts of `find_passages`; with a reranker, those of more that it puts first.
 
     Source: the retrieval of LaMP, which both papers use.
     """
-    reranker = context.reranker
     limit = query.limit * (1 if reranker is None else RERANKED)
     found = find_passages(texts, query.request, limit=limit, excluded=query.excluded)
     if reranker is None or not found:
-        return Retrieved(found)
+        return found
     scores = reranker.scores(query.words, [passage.text for passage in found])
     reranked = []
     for passage, logit in zip(found, scores, strict=True):
         score = math.exp(-math.log1p(math.exp(-logit))) if logit > -700 else 0.0
         reranked.append(replace(passage, score=score, score_parts={"reranker": score}))
-    return Retrieved(sorted(reranked, key=lambda one: -one.score)[: query.limit])
+    return sorted(reranked, key=lambda one: -one.score)[: query.limit]
 
 
-_COUNTED = 200  # newest texts that a voice is counted from outside a store
-_SAYS = {
-    "greeting": 'greets "{}"',
-    "sign-off": 'signs off "{}"',
-    "name": 'signs "{}"',
-    "length": "writes {}",
-    "contractions": "contractions: {}",
-    "emoji": "emoji: {}",
-    "exclamation-marks": "exclamation marks: {}",
-    "dashes": "dashes: {}",
-    "small-letters": "begins sentences small: {}",
-    "address": "says {}",
-    "phrase": 'says "{}"',
-}
-
-
-def voice_in(texts: Searchable, query: RetrievalQuery) -> Voice:
-    """The voice that the newest texts of the kind show."""
-    request, most = query.request, _COUNTED
-    found = texts.recent(limit=most, kind=request.task, excluded=query.excluded)
-    whom = [one for one in found if is_to(request.recipient, one.recipient, "")]
-    whom = [one for one in whom if one.kind == request.task]
-    general = len(whom) < LEAST
-    found = [one for one in found if one.kind == request.task] if general else whom
-    rows = [
-        (one.record_id, habits_of(one.text, one.kind, one.recipient))
-        for one in reversed(found)
-    ]
-    bodies = {one.record_id: one.text for one in found}
-    return counted(
-        request.task, request.recipient, rows, bodies.__getitem__, general=general
-    )
-
-
-def notes_of(voice: Voice, recipient: str) -> str:
-    """A voice as notes for the specialist; empty without a line that holds."""
-    said = [
-        _SAYS[one.name].format(one.value)
-        for one in voice.lines
-        if one.holds and one.name in _SAYS and one.value != "no"
-    ]
-    name = called(recipient)
-    words = "; ".join(said).replace(NAME, name)
-    return f"The writer {words}." if words else ""
-
-
-def _with_voice(
-    texts: Searchable, query: RetrievalQuery, context: RetrievalContext
-) -> Retrieved:
-    """The best matches, and how their writer writes as notes."""
-    notes = notes_of((context.voice or voice_in)(texts, query), query.request.recipient)
-    return replace(_by_words(texts, query, context), notes=notes)
-
-
-def _worst(texts: Searchable, query: RetrievalQuery, _: RetrievalContext) -> Retrieved:
+def _worst(
+    texts: Searchable, query: RetrievalQuery, _: Reranker | None
+) -> list[Passage]:
     """The lowest BM25 scores, other kinds first: a test with a history that does not
     fit."""
     fits, kinds = texts.matching(query.words), texts.kinds()
@@ -223,8 +145,8 @@ def _worst(texts: Searchable, query: RetrievalQuery, _: RetrievalContext) -> Ret
 
 
 def _by_chance(
-    texts: Searchable, query: RetrievalQuery, _: RetrievalContext
-) -> Retrieved:
+    texts: Searchable, query: RetrievalQuery, _: Reranker | None
+) -> list[Passage]:
     """Any texts, those of the kind that was asked for before all others."""
     kinds = texts.kinds()
     ids = query.shuffled(kinds)
@@ -232,43 +154,44 @@ def _by_chance(
     return _first_of(texts, ids, query.limit)
 
 
-def _newest(texts: Searchable, query: RetrievalQuery, _: RetrievalContext) -> Retrieved:
+def _newest(
+    texts: Searchable, query: RetrievalQuery, _: Reranker | None
+) -> list[Passage]:
     """The newest, those of the kind that was asked for first: a baseline of LaMP."""
     kind, excluded = query.request.task, query.excluded
-    return Retrieved(texts.recent(limit=query.limit, kind=kind, excluded=excluded))
+    return texts.recent(limit=query.limit, kind=kind, excluded=excluded)
 
 
 def _by_package(
-    texts: Searchable, query: RetrievalQuery, _: RetrievalContext
-) -> Retrieved:
+    texts: Searchable, query: RetrievalQuery, _: Reranker | None
+) -> list[Passage]:
     """The best by the package rank_bm25, without preferences, to compare with."""
     there = (texts.passage(one) for one in texts.kinds() if one not in query.excluded)
     passages = [passage for passage in there if passage is not None]
     if not passages:
-        return Retrieved()
+        return []
     index: Any = BM25Okapi([tokens(f"{p.subject}\n{p.text}") for p in passages])  # type: ignore[no-untyped-call]
     scores = index.get_scores(tokens(query.words))
     best = sorted(range(len(passages)), key=lambda i: -scores[i])[: query.limit]
-    return Retrieved([replace(passages[i], score=float(scores[i])) for i in best])
+    return [replace(passages[i], score=float(scores[i])) for i in best]
 
 
-def _first_of(texts: Searchable, ids: Sequence[int], limit: int) -> Retrieved:
+def _first_of(texts: Searchable, ids: Sequence[int], limit: int) -> list[Passage]:
     """The first `limit` of these texts that still exist."""
     found = (texts.passage(record_id) for record_id in ids[:limit])
-    return Retrieved([passage for passage in found if passage is not None])
+    return [passage for passage in found if passage is not None]
 
 
-Finder = Callable[[Searchable, RetrievalQuery, RetrievalContext], Retrieved]
+Finder = Callable[[Searchable, RetrievalQuery, Reranker | None], list[Passage]]
 FINDERS: dict[str, Finder] = {
     "bm25": _by_words,
     "noise": _worst,
-    "none": lambda *_: Retrieved(),
+    "none": lambda *_: [],
     "pad": _by_words,
     "random": _by_chance,
     "rank_bm25": _by_package,
     "recency": _newest,
-    "tam": lambda *_: Retrieved(),
-    "voice": _with_voice,
+    "tam": lambda *_: [],
 }
 """How each choice of `personalisation` finds what is read."""
 

@@ -11,11 +11,11 @@ from decoding_core.errors import InvalidSettingsError
 
 if TYPE_CHECKING:
     from edge_app.retrieval.context import (
-        RetrievalContext,
+        Reranker,
         RetrievalQuery,
-        Retrieved,
         Searchable,
     )
+    from personal_store import Passage
 
 USUAL = "bm25"
 _SUMMARIES = {
@@ -27,7 +27,6 @@ _SUMMARIES = {
     "rank_bm25": "the best by the package rank_bm25, to compare",
     "recency": "the newest texts of the kind",
     "tam": "no text; an adapter of others' texts is worn",
-    "voice": "as bm25, with the lines of your voice as notes",
 }
 WEARING = frozenset({"pad", "tam"})  # the choices that need an adapter
 
@@ -66,10 +65,13 @@ def without_adapter(name: str) -> str:
 
 
 def find(
-    name: str, texts: Searchable, query: RetrievalQuery, context: RetrievalContext
-) -> Retrieved:
+    name: str,
+    texts: Searchable,
+    query: RetrievalQuery,
+    reranker: Reranker | None = None,
+) -> list[Passage]:
     """What to read for a request by a choice; raises as `check`, and StoppedError."""
     from edge_app.retrieval.context import FINDERS
 
     check(name)
-    return FINDERS[name](texts, query, context)
+    return FINDERS[name](texts, query, reranker)

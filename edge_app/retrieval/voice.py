@@ -45,6 +45,8 @@ _SAID: dict[str, Callable[[Habits], str]] = {
     "greeting": lambda one: one.greeting,
     "sign-off": lambda one: one.sign_off,
     "name": lambda one: one.name,
+    "opening": lambda one: one.opening,
+    "closing": lambda one: one.closing,
     "language": lambda one: NAMES.get(one.language, ""),
     "address": lambda one: one.form,
 }
@@ -106,6 +108,8 @@ class Voice:
     lines: tuple[Line, ...]
     length: tuple[float, float, float] | None = None
     """Quartiles of the words of a text; None: too few texts, or struck out."""
+    paragraphs: int = 0
+    """Of a text, if `SURE` of the texts have the same number; else 0."""
 
     def value(self, name: str) -> str:
         """What a line says if it may be relied on; else empty."""
@@ -140,39 +144,40 @@ def voice_of(
     kind: str = "email",
     to: str = "",
     excluded: Collection[int] = (),
+    newest: int = -1,
 ) -> Voice:
     """The voice of the owner's texts of a kind to a person, or to all if those are
-    fewer than `LEAST`."""
+    fewer than `LEAST`; of the `newest` alone, if that is a number above 0."""
     persons = persons_of(db, to) if kind in ADDRESSED else ()
 
     def rows_of(whom: Sequence[str] | None) -> Rows:
-        return [one for one in read_rows(db, kind, whom) if one[0] not in excluded]
+        found = read_rows(db, kind, whom, newest)
+        return [one for one in found if one[0] not in excluded]
 
     def body(number: int) -> str:
         sql = "SELECT body FROM record WHERE id = ?"
         return str(db.execute(sql, [number]).fetchone()[0])
 
     rows = rows_of(persons) if persons else []
-    general = len(rows) < LEAST
-    voice = counted(kind, to, rows_of(None) if general else rows, body, general=general)
-    lines = _marked(db, voice.lines, persons, kind)
-    stated = next((one for one in lines if one.name == "length" and one.state), None)
-    length = _stated(stated, voice.length) if stated else voice.length
-    return replace(voice, persons=persons, lines=tuple(lines), length=length)
-
-
-def counted(
-    kind: str, to: str, rows: Rows, body: Callable[[int], str], *, general: bool
-) -> Voice:
-    """The voice that these texts show; `general`: they are for many people."""
-    general_mail = general and kind in ADDRESSED
-    lines = _counted(rows, general=general_mail)
-    newest = [(n, one, body(n)) for n, one in reversed(rows[-_SAMPLE:])]
-    lines += _phrases(newest, general=general_mail)
+    if general := len(rows) < LEAST:
+        rows = rows_of(None)
+    many = general and kind in ADDRESSED
+    lines = _counted(rows, general=many)
+    texts = [(n, one, body(n)) for n, one in reversed(rows[-_SAMPLE:])]
+    lines = _marked(
+        [*lines, *_phrases(texts, general=many)], marks_of(db, kind, persons)
+    )
     length = None
     if any(one.name == "length" for one in lines):
         length = quartiles([one.words for _, one in rows])
-    return Voice(kind, to, (), len(rows), general, tuple(lines), length)
+    parts = Counter(one.paragraphs for _, one in rows).most_common(1)
+    same = length is not None and parts[0][1] >= SURE * len(rows)
+    stated = next((one for one in lines if one.name == "length" and one.state), None)
+    return Voice(
+        *(kind, to, persons, len(rows), general, tuple(lines)),
+        length=_stated(stated, length) if stated else length,
+        paragraphs=parts[0][0] if same else 0,
+    )
 
 
 def quartiles(numbers: Sequence[float]) -> tuple[float, float, float] | None:
@@ -211,7 +216,7 @@ def _counted(rows: Rows, *, general: bool) -> list[Line]:
     for name, say in _SAID.items():
         held = [(number, say(one)) for number, one in newest]
         often = Counter(said for _, said in held if said).most_common(1)
-        may = len(rows) if name in ("greeting", "sign-off", "name") else 0
+        may = len(rows) if name not in ("language", "address") else 0
         for value, _ in often:
             said = [number for number, one in held if one == value]
             add(name, value, said, may or sum(bool(one) for _, one in held))
@@ -282,19 +287,25 @@ def _phrases(texts: Sequence[tuple[int, Habits, str]], *, general: bool) -> list
     return lines
 
 
-def _marked(
-    db: Database, lines: Iterable[Line], persons: Sequence[str], kind: str
-) -> list[Line]:
-    """The lines as the owner has changed them, a mark for a person before a general
-    one."""
-    made = {(one.name, one.value if one.name in MANY else ""): one for one in lines}
+Marks = dict[tuple[str, str], tuple[str, str]]
+"""State and value by the name of a line and, of `MANY`, what it says."""
+
+
+def marks_of(db: Database, kind: str, persons: Sequence[str]) -> Marks:
+    """What the owner said of lines; of a person it stands before what is general."""
     rows = db.execute(
         f"""SELECT line, of, state, value FROM voice_mark WHERE kind = ?
             AND person IN ('', {", ".join("?" * len(persons)) or "''"})
             ORDER BY person""",  # noqa: S608
         [kind, *persons],
     )
-    for name, of, state, value in rows:
+    return {(name, of): (state, value) for name, of, state, value in rows}
+
+
+def _marked(lines: Iterable[Line], marks: Marks) -> list[Line]:
+    """The lines as the owner has changed them."""
+    made = {(one.name, one.value if one.name in MANY else ""): one for one in lines}
+    for (name, of), (state, value) in marks.items():
         one = made.get((name, of), Line(name, value))
         value = one.value if state == "struck" and name not in MANY else value
         made[name, of] = replace(one, state=state, value=value)

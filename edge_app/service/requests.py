@@ -78,6 +78,18 @@ class Letter(Source):
 
 
 @dataclass(frozen=True, slots=True)
+class Finished:
+    """A text as the person took it away, and how it had been drafted."""
+
+    name: str  # the same for the same draft and version
+    brief: Request
+    drafted: str
+    text: str
+    own_share: float  # of its words, those that the person typed
+    reply_to: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ServiceConfig:
     """What a writing service works with."""
 

@@ -35,18 +35,23 @@ from edge_app.privacy.reading import QuoteReader, Quotes
 from edge_app.retrieval import personalisation
 from edge_app.retrieval.context import (
     LONGEST_CONTEXT,
-    RetrievalContext,
     RetrievalQuery,
-    Retrieved,
     title,
 )
+from edge_app.retrieval.naming import parted
 from edge_app.retrieval.voice import Voice, mark, voice_of
 from edge_app.sample import make_ready
 from edge_app.service import answering
 from edge_app.service.import_plan import import_noted
 from edge_app.service.kept_states import KeptStates
 from edge_app.service.languages import word_on_languages
-from edge_app.service.requests import Letter, MayLeave, ServiceConfig, WriteRequest
+from edge_app.service.requests import (
+    Finished,
+    Letter,
+    MayLeave,
+    ServiceConfig,
+    WriteRequest,
+)
 from edge_app.service.text_job import TextJob, never_drawn
 from edge_app.transport import check_token_goes_safely, is_this_machine
 from edge_app.transport.child_server import ChildServer
@@ -60,6 +65,9 @@ from models.running.machine import fit_threads
 from models.running.settings import default_threads
 from personal_store import Passage, Store, StoreError
 from personal_store.import_runs import Unfinished, dismiss, unfinished
+from personal_store.lifecycle.writing import keep_finished
+from personal_store.records import Document
+from personal_store.search.index import is_to
 
 if TYPE_CHECKING:
     from models.engines.llama_cpp import LlamaReranker
@@ -212,7 +220,7 @@ class WritingService:
                     policy=self._policy_slots(request),
                     states=states,
                 )
-                job.read_ahead(retrieved.passages)
+                job.read_ahead(retrieved)
 
     def _written(
         self,
@@ -235,7 +243,7 @@ class WritingService:
                 asked = request
                 request, retrieved = self._found(store, request)
                 self._states = self._states_of(store, asked, context)
-                texts = [passage.text for passage in retrieved.passages]
+                texts = [passage.text for passage in retrieved]
                 if role.uses_generalist:
                     index = self._index(request, store, retrieved)
                     quotes = Quotes(index, request.brief, texts)
@@ -290,7 +298,7 @@ class WritingService:
                 emit,
                 request.privacy,
                 judges=role.draft_limit > 0 and not role.adds_draft,
-                never=never_drawn(model.vocabulary, request, retrieved.passages),
+                never=never_drawn(model.vocabulary, request, retrieved),
                 today=spent.read(),
                 note=spent.add,
                 public=PublicText(gate, request.max_tokens),
@@ -319,7 +327,7 @@ class WritingService:
             states=self._states if learnt else None,
         )
         try:
-            return job.run(verifier, retrieved.passages)
+            return job.run(verifier, retrieved)
         except MessageError:
             if self._verifier is not None:  # it may have said other tokens than it has
                 self._verifier.forget_vocabulary()
@@ -371,7 +379,7 @@ class WritingService:
 
     def _found(
         self, store: Store, request: WriteRequest
-    ) -> tuple[WriteRequest, Retrieved]:
+    ) -> tuple[WriteRequest, list[Passage]]:
         """The request with notes and recipient, and the texts found for it."""
         if request.reply_to is not None:
             notes = answering.notes_on(store, request.reply_to), request.background
@@ -381,24 +389,17 @@ class WritingService:
         query = RetrievalQuery(
             brief, excluded=request.excluded, seed=request.settings.seed
         )
-
-        def voice(_: object, asked: RetrievalQuery) -> Voice:
-            brief = asked.request
-            return voice_of(store.db, brief.task, brief.recipient, asked.excluded)
-
-        context = RetrievalContext(self._reranker, voice)
         name = request.personalisation
-        retrieved = personalisation.find(name, store, query, context)
-        beside = retrieved.beside(request.background)
+        retrieved = personalisation.find(name, store, query, self._reranker)
         brief = answering.as_greeted(store, brief)
-        return replace(request, brief=brief, background=beside), retrieved
+        return replace(request, brief=brief), retrieved
 
     def _states_of(
         self, store: Store, request: WriteRequest, context: TextSlots
     ) -> KeptStates | None:
         """The kept states for a request; None if its prompt holds private words of
         which no record of the store is known."""
-        if request.background.strip() or request.personalisation in ("pad", "voice"):
+        if request.background.strip() or request.personalisation == "pad":
             return None
         brief = answering.addressed_brief(store, request.brief, request.reply_to)
         named = store.written_to(brief.recipient) if brief.recipient else []
@@ -416,10 +417,10 @@ class WritingService:
         return request.privacy.binds or request.settings.base == "edge"
 
     def _index(
-        self, request: WriteRequest, store: Store, retrieved: Retrieved
+        self, request: WriteRequest, store: Store, retrieved: Sequence[Passage]
     ) -> PrivateIndex:
         """The private phrases that a draft must not hold."""
-        passages = list(retrieved.passages)
+        passages = list(retrieved)
         if self._config.adapter is not None:  # it may know any text by heart
             passages += store.recent(limit=LEARNT)
         return index_of_store(
@@ -534,6 +535,31 @@ class WritingService:
         """Set, pin or strike out a line of a voice; raises StoreError."""
         with self._store() as store:
             mark(store.db, kind, to, line, state, value)
+
+    def keep_finished(self, finished: Finished) -> None:
+        """Keep a text that the person finished as a letter of theirs, beside how it was
+        drafted; raises StoreError."""
+        brief, now = finished.brief, int(datetime.now().timestamp())
+        with Store.open(self._config.store) as store:
+            name, address = parted(brief.recipient)
+            if brief.task == "email" and not address:
+                known = {
+                    to for whom, to in store.correspondents() if is_to(name, whom, "")
+                }
+                address = known.pop() if len(known) == 1 else ""
+            document = Document(
+                0,
+                finished.name,
+                brief.task,
+                finished.text.strip(),
+                recipient=name,
+                recipient_address=address,
+                sender=store.own_address(finished.reply_to),
+                sent_at=now,
+                drafted=finished.drafted,
+                own_share=finished.own_share,
+            )
+            keep_finished(store.db, finished.name, document)
 
     def search_received(self, query: str, limit: int = 20) -> list[Letter]:
         """Texts by others, as `answering.received` finds them."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from decoding_core.errors import StoppedError
@@ -25,6 +26,7 @@ from edge_app.decoding.events import (
 )
 from edge_app.service.requests import (
     AGAIN_TEMPERATURE,
+    Finished,
     Letter,
     MayLeave,
     WriteRequest,
@@ -123,6 +125,8 @@ class Writing:
         self._being_written: Variant | None = None
         self._next: Variant | None = None
         self._said_unkept = ""
+        self._said_kept = False
+        self._sitting = token_hex(8)
 
     @property
     def request(self) -> Request:
@@ -306,7 +310,35 @@ class Writing:
         """A file holds `text` of `variant`."""
         if self._ours(variant):
             self._happen(entries.Saved(variant.number, text))
+        self.finished(variant, text)
         self.sync()
+
+    def finished(self, variant: Variant, text: str) -> None:
+        """The person took `text` of `variant` away: it is kept among their letters,
+        with how it was drafted, to be learnt from."""
+        if variant.samples or not self._ours(variant) or not text.strip():
+            return
+        counts = variant.word_counts()
+        place = self._sitting if self.kept_in is None else self.kept_in.stem
+        done = Finished(
+            f"{place}:{variant.number}",
+            replace(variant.request.brief, recipient=self.request.recipient),
+            "".join(words for words, _ in variant.drafted()),
+            text,
+            counts["typed"] / max(1, sum(counts.values())),
+            None if self.reply_to is None else self.reply_to.record_id,
+        )
+        service = self.service
+        self.background.run(lambda: service.keep_finished(done), lambda _: self._kept())
+
+    def _kept(self) -> None:
+        """Say once what becomes of finished texts."""
+        if not self._said_kept:
+            self._said_kept = True
+            self._say(
+                "what you take away is kept among your letters and learnt from: "
+                f"{key_of('voice')} shows what is learnt"
+            )
 
     def unsaved(self) -> list[Variant]:
         """Versions whose leaving would be a loss."""

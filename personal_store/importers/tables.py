@@ -271,7 +271,8 @@ EXPORTED = 1
 _EXPORTED_FIELDS: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("key", "kind", "text", "title", "recipient", "thread"), str),
     **dict.fromkeys(("recipient_address", "sender", "sender_name"), str),
-    **dict.fromkeys(("answer_to", "reply_to"), str),
+    **dict.fromkeys(("answer_to", "reply_to", "drafted"), str),
+    "own_share": float,
     **dict.fromkeys(("trimmed", "excluded"), bool),
     **dict.fromkeys(("sent_at", "trashed_at"), lambda n: None if n is None else int(n)),
     "rating": lambda stars: None if stars is None else float(stars),

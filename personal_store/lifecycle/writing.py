@@ -34,13 +34,19 @@ from personal_store.records import (
     Skipped,
     fingerprint,
 )
-from personal_store.search.tables import MINE, refresh, set_state, state
+from personal_store.search.tables import MINE, drop, refresh, set_state, state
 from personal_store.text.charset import storable
 from personal_store.text.tokens import normalised
 
 KNOWN = "already stored"
 UNCHANGED = "in files that have not changed"
 FORGOTTEN = "forgotten before"
+FINISHED = "draft", "finished here"
+"""Kind and label of the source of texts that the owner finished in this program."""
+_FINISHED_KEY = "draft:"
+EVIDENCE = 1 / 3
+"""Share of the words of a drafted text that the owner must have typed, or it is no
+evidence of how they write: it is kept, and excluded."""
 
 _TEXTS = [one.name for one in fields(Document) if one.type is str]
 _FIELDS = (
@@ -185,6 +191,8 @@ class _Batch:
             self.changed.append(record_id)
         else:
             self.report.received += 1
+        if document.drafted:
+            _keep_pair(db, record_id, document)
         wanted = (author in OWN and self.with_raw) or document.cleaning == UNREAD
         raw = document.raw if wanted else None
         if raw and (is_new or self._lacks_raw(record_id, document.cleaning)):
@@ -194,6 +202,7 @@ class _Batch:
     def finish(self) -> None:
         """Write labels and bodies, and index what changed."""
         connection = self.run.db.conn
+        _join_finished(self.run.db, self.changed)
         connection.executemany(
             "INSERT OR IGNORE INTO record_label VALUES (?, ?)", self.labels
         )
@@ -234,6 +243,69 @@ class _Batch:
             db.execute("DELETE FROM raw WHERE record_id = ?", [record_id])
             self.changed.append(record_id)
         return int(record_id)
+
+
+def keep_finished(db: Database, name: str, document: Document) -> int | None:
+    """Keep a text that the owner finished from a draft, as the last one of this name;
+    its record, None if it had been forgotten."""
+    kept = replace(
+        document,
+        key=f"{_FINISHED_KEY}{name}",
+        author=Author.ME,
+        cleaning=VERSION,
+        excluded=document.own_share < EVIDENCE,
+    )
+    with immediate(db):
+        run = ImportRun(db, 0, _source_id(db, *FINISHED), 0, frozenset())
+        batch = _Batch(run, Tombstones.of(db), with_raw=False)
+        batch.take(kept)
+        batch.finish()
+        row = db.execute("SELECT id FROM record WHERE key = ?", [kept.key]).fetchone()
+    return None if row is None else int(row[0])
+
+
+def _keep_pair(db: Database, record_id: int, document: Document) -> None:
+    """Keep how a text was drafted beside it, and whether it is evidence."""
+    db.execute(
+        """INSERT INTO edit VALUES (?, ?, ?) ON CONFLICT(record_id) DO UPDATE
+           SET drafted = excluded.drafted, own_share = excluded.own_share""",
+        [record_id, document.drafted, document.own_share],
+    )
+    if document.key.startswith(_FINISHED_KEY):
+        db.execute(
+            "UPDATE record SET excluded = ? WHERE id = ?",
+            [document.excluded, record_id],
+        )
+
+
+def _join_finished(db: Database, ids: Sequence[int]) -> None:
+    """Let a mail that was finished here and has come back with the mail that was sent
+    be one record: the sent one, with the draft of the other."""
+    finished = {
+        (row[1].casefold() or row[2].casefold(), normalised(row[3])): row
+        for row in db.execute(
+            f"""SELECT id, recipient_address, recipient, body, excluded FROM record
+                JOIN edit ON record_id = id WHERE key LIKE '{_FINISHED_KEY}%'
+                AND kind = 'email'"""  # noqa: S608
+        )
+    }
+    for record_id in ids if finished else ():
+        address, name, body = db.execute(
+            """SELECT recipient_address, recipient, body FROM record
+               WHERE id = ? AND key NOT LIKE ? AND kind = 'email'""",
+            [record_id, f"{_FINISHED_KEY}%"],
+        ).fetchone() or ("", "", "")
+        found = None
+        for whom in filter(None, (address.casefold(), name.casefold())):
+            found = found or finished.pop((whom, normalised(body)), None)
+        if found is not None:
+            old, *_, excluded = found
+            db.execute("UPDATE edit SET record_id = ? WHERE record_id = ?",
+                       [record_id, old])  # fmt: skip
+            db.execute("UPDATE record SET excluded = ? WHERE id = ?",
+                       [excluded, record_id])  # fmt: skip
+            drop(db, [old])
+            db.execute("DELETE FROM record WHERE id = ?", [old])
 
 
 def twin_of(db: Database, key: str, text: str) -> int | None:

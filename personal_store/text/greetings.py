@@ -66,7 +66,7 @@ def greeting_of(text: str, recipient: str) -> tuple[str, str]:
     line = first.strip()
     name, fits = greeted(text, recipient)
     words = WORD.findall(line)
-    speaks = line.endswith((".", "?")) and not line.endswith("..")
+    speaks = line.endswith((".", "?")) and not line.endswith(("..", f"{name}?"))
     if len(words) > LONGEST or speaks:  # the text begins in the same line
         line = line[: 1 + line.find(",")] if name else ""
     elif not name and not (

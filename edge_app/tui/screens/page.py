@@ -328,8 +328,9 @@ class Page(Screen[None]):
     def action_copy(self) -> None:
         """Copy the text; OSC 52 reaches the clipboard over SSH too."""
         piece = self._piece("copy")
-        if piece is not None:
+        if piece is not None and self.writing.variant is not None:
             self.app.copy_to_clipboard(piece.text)
+            self.writing.finished(self.writing.variant, piece.text)
             self.notify("copied")
 
     def action_editor(self) -> None:
@@ -358,13 +359,15 @@ class Page(Screen[None]):
     def action_mailto(self) -> None:
         """Copy a link that opens the text in a mail program."""
         piece = self._piece("copy")
-        if piece is None:
+        variant = self.writing.variant
+        if piece is None or variant is None:
             return
         try:
             self.app.copy_to_clipboard(piece.link())
         except ValueError as error:
             self.notify(str(error), severity="warning")
         else:
+            self.writing.finished(variant, piece.text)
             self.notify("copied a mailto: link; open it in a browser or with xdg-open")
 
     def _piece(self, use: str) -> Piece | None:

@@ -7,7 +7,6 @@ import pytest
 from edge_app.evaluation.cases import History
 from edge_app.retrieval.context import (
     PASSAGES,
-    RetrievalContext,
     RetrievalQuery,
     find_passages,
 )
@@ -28,7 +27,6 @@ def row(number, word):
         "text": f"Hullo Ana, there is a {said}.",
         "kind": "email" if number % 2 else "review",
         "date": f"2024-03-{number + 1:02}T10:00:00",
-        "to": f"Person{number}",
     }
 
 
@@ -38,7 +36,7 @@ def store(tmp_path_factory):
     rows = [row(number, word) for number, word in enumerate(WORDS)]
     (folder / "letters.jsonl").write_text("\n".join(map(json.dumps, rows)))
     with Store.open(folder / "store.db") as store:
-        mapping = {name: name for name in ("text", "kind", "date", "to")}
+        mapping = {name: name for name in ("text", "kind", "date")}
         import_source(store, "jsonl", folder / "letters.jsonl", mapping=mapping)
         yield store
 
@@ -51,16 +49,12 @@ def texts(request, store):
     return History.of(whole)
 
 
-def context(**changes):
-    return RetrievalContext(**changes)
-
-
 def found(name, texts, **changes):
-    return find(name, texts, RetrievalQuery(REQUEST, **changes), context())
+    return find(name, texts, RetrievalQuery(REQUEST, **changes))
 
 
 def ids(found):
-    return [passage.record_id for passage in found.passages]
+    return [passage.record_id for passage in found]
 
 
 def about(word):
@@ -80,22 +74,11 @@ def test_choices_are_found_by_their_files(name):
 def test_every_choice_gives_so_many_texts_and_none_excluded(name, texts):
     excluded = frozenset(ids(found(name, texts)))
     assert len(excluded) == PASSAGES
-    assert found(name, texts, excluded=excluded).passages
+    assert found(name, texts, excluded=excluded)
     assert not excluded & set(ids(found(name, texts, excluded=excluded)))
     assert ids(found(name, texts)) == ids(found(name, texts))
-    assert len(found(name, texts, limit=2).passages) == 2
-    assert not found(name, History.of([])).passages
-
-
-def test_a_voice_stands_beside_the_notes_and_the_matches(texts):
-    """Both are read; a voice without a line that holds is bm25."""
-    both = found("voice", texts)
-    assert ids(both) == ids(found("bm25", texts))
-    notes = both.beside("Ben has moved.")
-    assert notes.startswith("The writer writes 13 words (13 to 13);")
-    assert notes.endswith(".\n\nBen has moved.")
-    few = frozenset(sorted(texts.kinds())[4:])
-    assert found("voice", texts, excluded=few).notes == ""
+    assert len(found(name, texts, limit=2)) == 2
+    assert not found(name, History.of([]))
 
 
 class Backwards:
@@ -109,17 +92,14 @@ class Backwards:
         return [number - 2.0 for number in range(len(texts))]
 
 
-@pytest.mark.parametrize("name", ["bm25", "voice"])
-def test_a_reranker_chooses_among_more(name, texts):
+def test_a_reranker_chooses_among_more(texts):
     """Four times as many are found; its order counts, and its score is shown."""
     reranker = Backwards()
-    found = find(
-        name, texts, RetrievalQuery(REQUEST, limit=3), context(reranker=reranker)
-    )
+    found = find("bm25", texts, RetrievalQuery(REQUEST, limit=3), reranker)
     assert reranker.asked == [("Ana Ask about the ferry and the lamp", 12)]
     pool = [p.record_id for p in find_passages(texts, REQUEST, limit=12)]
     assert ids(found) == pool[::-1][:3]
-    best = found.passages[0]
+    best = found[0]
     assert best.score_parts == {"reranker": best.score}
     assert 0.99 < best.score < 1.0
 
@@ -127,8 +107,8 @@ def test_a_reranker_chooses_among_more(name, texts):
 def test_a_reranker_is_asked_about_nothing_else(texts):
     """The other choices would be something else with it; an empty history has none."""
     reranker = Backwards()
-    query, reranked = RetrievalQuery(REQUEST), context(reranker=reranker)
+    query, reranked = RetrievalQuery(REQUEST), reranker
     for name in ("recency", "random", "noise", "none"):
         find(name, texts, query, reranked)
-    assert not find("bm25", History.of([]), query, reranked).passages
+    assert not find("bm25", History.of([]), query, reranked)
     assert reranker.asked == []

@@ -1,11 +1,14 @@
-"""The drawer of the voice, as a person uses it, over a real store."""
+"""The drawer of the voice and what is learnt from, as a person uses it, over a real
+store."""
 
 import json
 
 from textual.widgets import OptionList
-from tui_helpers import gated_service, make_app, play, until
+from tui_helpers import drafted, gated_service, make_app, play, until
 
 from edge_app.retrieval.voice import mark, voice_of
+from edge_app.service.requests import ServiceConfig
+from edge_app.service.service import WritingService
 from models.prompts import Request
 from personal_store import Store, import_source
 
@@ -56,3 +59,44 @@ def test_lines_are_read_changed_pinned_and_struck_out(tmp_path):
         assert [line.state for line in voice().lines[:2]] == ["pinned", ""]
 
     play(app, steps)
+
+
+def test_what_is_taken_away_is_kept_with_its_draft(tmp_path):
+    """Copied and changed again, it is the same letter; the service keeps it, with the
+    address that the name has."""
+    path, kept = tmp_path / "store.db", []
+    keeper = WritingService(ServiceConfig(path, path, path, tmp_path / "ledger.jsonl"))
+    with Store.open(path) as store:
+        rows = {"text": "Hi there.", "kind": "email"}
+        (tmp_path / "rows.jsonl").write_text(json.dumps(rows))
+        import_source(store, "jsonl", tmp_path / "rows.jsonl")
+    service = gated_service()
+
+    def keep(finished):
+        keeper.keep_finished(finished)
+        kept.append(finished)
+
+    service.keep_finished = keep
+    app = make_app(service, tmp_path)
+
+    async def steps(pilot):
+        app.writing.samples = False
+        await drafted(pilot)
+        await pilot.press("alt+c")
+        await until(pilot, lambda: len(kept) == 1)
+        await pilot.press("space", "A", "h", "alt+c")
+        await until(pilot, lambda: len(kept) == 2)
+
+    play(app, steps)
+    first, second = kept
+    assert first.name == second.name
+    assert (first.text, first.own_share) == (first.drafted, 0.0)
+    assert second.text == f"{first.text} Ah"
+    assert second.drafted == first.drafted
+    assert 0.0 < second.own_share < 0.2
+    with Store.open(path) as store:
+        (row,) = store.db.execute(
+            """SELECT body, drafted, excluded, recipient, author FROM record
+               JOIN edit ON record_id = record.id"""
+        ).fetchall()
+    assert row == (second.text.strip(), first.drafted, 1, first.brief.recipient, 1)
