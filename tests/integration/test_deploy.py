@@ -1,6 +1,7 @@
 """What lies in deploy/, as far as this machine can look at it."""
 
 import json
+import os
 import re
 import shlex
 import shutil
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from cloud_api.commands.serve import serve
 from tests.cloud_api.people.people_fakes import household_server
 from tests.docs_blocks import complaint
 
@@ -46,6 +48,45 @@ def test_systemd_takes_the_unit(tmp_path):
         ["systemd-analyze", "verify", copy], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@needs("systemd-analyze")
+def test_systemd_takes_several_gateways_of_one_machine(tmp_path):
+    """Each its own port; what the variables name are options of `serve`."""
+    text = UNIT.read_text().replace(settings(UNIT)["ExecStart"], sys.executable)
+    (tmp_path / "specsteer-cloud@.service").write_text(text)
+    drop_in = tmp_path / "specsteer-cloud@.service.d" / "gateway.conf"
+    drop_in.parent.mkdir()
+    drop_in.write_text((DEPLOY / "gateway.conf").read_text())
+    done = subprocess.run(
+        ["systemd-analyze", "verify", "specsteer-cloud@8766.service"],
+        env={**os.environ, "SYSTEMD_UNIT_PATH": f"{tmp_path}:"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    named = re.findall(r"SPECSTEER_CLOUD_(\w+)=", drop_in.read_text())
+    assert {one.lower() for one in named} < set(serve.settings)
+    assert "port" in map(str.lower, named)
+
+
+@needs("haproxy")
+def test_haproxy_takes_its_configuration():
+    words = ["haproxy", "-c", "-f", DEPLOY / "haproxy.cfg"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_compose_files_run_commands_that_there_are():
+    """And HAProxy finds the gateways at the addresses that they are given."""
+    two = (DEPLOY / "two-gateways.compose.yaml").read_text()
+    ours = [json.loads(one) for one in re.findall(r"^  command: (.*)", two, re.M)]
+    assert [complaint(["specsteer-cloud", *words]) for words in ours] == [""]
+    given = re.findall(r"ipv4_address: (\S+)", two)
+    listed = re.findall(r"server \w+ (\S+):8765", (DEPLOY / "haproxy.cfg").read_text())
+    assert given == listed
 
 
 @needs("systemd-analyze")

@@ -1,0 +1,174 @@
+"""Two servers of one household behind a real HAProxy that passes TLS through, as
+deploy/haproxy.cfg has it: one is killed, or told to stop, under texts of several
+people, and no text shows it."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
+from functools import partial
+from unittest.mock import patch
+
+import httpx
+import pytest
+
+from cloud_api.people import People, back_up, restore_backup
+from decoding_core.settings import MethodSettings
+from edge_app.decoding.events import Sent
+from edge_app.decoding.session import Patience
+from edge_app.transport import client
+from edge_app.transport.client import CloudVerifier
+from models.engines.llama_cpp import LlamaContext
+from tests.cloud_api.cloud_fakes import environment, process, wait_until_ready
+from tests.integration.test_shared_noise import prompts
+from tests.waiting import PATIENCE, ROOT, wait_until
+from tests.writing import Writing
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not shutil.which("haproxy"), reason="there is no haproxy"),
+    # A text's own address is a part of loopback, by which HAProxy shares them out.
+    pytest.mark.skipif(sys.platform != "linux", reason="one loopback address"),
+]
+TEXTS, TOKENS = int(os.environ.get("SPECSTEER_TEXTS", "8")), 40
+CONFIGURATION = ROOT / "deploy" / "haproxy.cfg"
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return free.getsockname()[1]
+
+
+def answers(port):
+    with socket.socket() as asked:
+        return asked.connect_ex(("127.0.0.1", port)) == 0
+
+
+@contextmanager
+def serving(home):
+    """A server with the embedded pair; its process and port."""
+    exact = "--exact", "--threads", "1", "--sessions", "1"
+    command = [sys.executable, "-m", "cloud_api", "serve", "--port", "0", *exact]
+    own = environment(home, SPECSTEER_EXTRA_BUFFERS="off")
+    with process(command, own) as child:
+        url = json.loads(child.stdout.readline())["url"]
+        wait_until_ready(url)
+        yield child, int(url.rpartition(":")[2])
+
+
+@contextmanager
+def haproxy(folder, ports):
+    """Its address, before servers at these ports."""
+    port, text = free_port(), CONFIGURATION.read_text()
+    shipped = "10.0.0.11:8765", "10.0.0.12:8765", "bind :8765"
+    here = *(f"127.0.0.1:{one}" for one in ports), f"bind 127.0.0.1:{port}"
+    for old, new in zip(shipped, here, strict=True):
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    path = folder / "haproxy.cfg"
+    path.write_text(text)
+    with subprocess.Popen(["haproxy", "-db", "-f", path]) as child:
+        try:
+            wait_until(lambda: answers(port))
+            yield f"https://127.0.0.1:{port}"
+        finally:
+            child.kill()
+
+
+@pytest.fixture
+def household(tmp_path):
+    """Two servers that share people and certificate by a backup, a device's token and
+    the certificate, and the proxy's address."""
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.mkdir(0o700)
+    second.mkdir(0o700)
+    with ExitStack() as stack:
+        servers = [stack.enter_context(serving(first))]
+        with People(first) as people:
+            token = people.add_device("phone", "owner")
+            pem, _ = people.certificate(lambda: 1 / 0)  # it is there
+            back_up(people, tmp_path / "copy.db")
+        restore_backup(second, tmp_path / "copy.db")
+        servers.append(stack.enter_context(serving(second)))
+        ports = [port for _, port in servers]
+        url = stack.enter_context(haproxy(tmp_path, ports))
+        yield servers, url, token, pem[pem.index("-----BEGIN CERT") :]
+
+
+def device(household, number):
+    """The client of a device with an address of its own, and what it sends."""
+    _, url, token, certificate = household
+    events, own = (
+        [],
+        partial(httpx.HTTPTransport, local_address=f"127.0.1.{number + 1}"),
+    )
+    with patch.object(client.httpx, "HTTPTransport", own):
+        return CloudVerifier(url, token, events.append, certificate=certificate), events
+
+
+def write(device, specialist, number, before_block=lambda position: None):
+    """One text."""
+    verifier, events = device
+    submit = verifier.submit
+
+    def submitted(block):
+        before_block(block.position)
+        submit(block)
+
+    verifier.submit = submitted
+    with closing(LlamaContext(specialist, 1, 1024)) as context:
+        text = Writing(
+            MethodSettings(temperature=0.7, seed=number, draft_length=4, window=2),
+            *(context.sequence(), verifier, TOKENS, ()),
+            prompts=prompts(specialist),
+            vocabulary_id=specialist.vocabulary_id,
+            piece=specialist.vocabulary.piece,
+            weighs=False,
+            events=events,
+            may_go_offline=False,
+            patience=Patience((0.05,) * 2000, 1000.0),
+        )
+        text.run()
+    verifier.close()
+    text.opened = len({one.payload for one in text.all(Sent) if one.what == "open"})
+    return text
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_server_goes_under_several_texts_and_none_shows_it(
+    household, specialist, number
+):
+    servers, *_ = household
+    quiet = [write(device(household, n), specialist, n) for n in range(TEXTS)]
+    assert all(text.opened == 1 for text in quiet)
+    gone, met = threading.Event(), threading.Barrier(TEXTS, timeout=PATIENCE)
+
+    def before_block(position):
+        """In the midst of all texts one of the servers goes."""
+        if position > TOKENS // 3 and not gone.is_set():
+            if met.wait() == 0:
+                servers[0][0].send_signal(number)
+                gone.set()
+            assert gone.wait(PATIENCE)
+
+    devices = [device(household, n) for n in range(TEXTS)]
+    with ThreadPoolExecutor(TEXTS) as pool:
+        started = [
+            pool.submit(write, devices[n], specialist, n, before_block)
+            for n in range(TEXTS)
+        ]
+        texts = [one.result() for one in started]
+    assert gone.is_set()
+    assert [text.ids for text in texts] == [text.ids for text in quiet]
+    assert all(len(text.ids) == TOKENS for text in texts)
+    moved = sum(text.opened > 1 for text in texts)
+    name = signal.Signals(number).name
+    sys.stdout.write(f"{name}: {moved} of {TEXTS} texts went on at the other server\n")
+    assert 0 < moved < TEXTS
+    wait_until(lambda: servers[0][0].poll() is not None)
