@@ -199,6 +199,7 @@ def _convert(path: Path, key: str) -> None:
             put_in_place(part, path)
     finally:
         shred(part)
+    drop_states(path)  # one that was written until now; later ones see the new store
     keys.remember(path, key or None)
     with closing(connect(path)) as store:
         renew_backup(store, path)

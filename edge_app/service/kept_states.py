@@ -23,18 +23,18 @@ import os
 import secrets
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import astuple, dataclass
 from itertools import takewhile
 from pathlib import Path
+from typing import NamedTuple
 
 from base.owner_only import make_folder, shred, write_whole
 from decoding_core.verifier import common_prefix
-from edge_app.config.sealed import Seal, key_of, salt_of
+from edge_app.config.sealed import Seal, is_encrypted, key_of, salt_of
 from edge_app.decoding.events import Source
 from models.running.interface import TextSlots
 from models.running.machine import reading_id
 from personal_store import Store
-from personal_store.errors import StoreError
+from personal_store.errors import StoreError, faults
 from personal_store.states import first_line, states, states_folder, sweep
 
 _ENDING = ".state"
@@ -45,8 +45,7 @@ _WORTH = 64
 _MOST_BYTES = 128 << 20  # of all states of a store
 
 
-@dataclass(frozen=True, slots=True)
-class _Head:
+class _Head(NamedTuple):
     """The second line of a file."""
 
     marks: list[str]  # the hash of each 16 tokens and all before them, and of the end
@@ -69,6 +68,7 @@ class KeptStates:
         self._slots, self._store, self._most = slots, store, most_bytes
         self._others = others
         self._key = key_of(store)
+        self._salt: bytes | None = None  # of other states: one key opens them all
         self._id = reading_id(slots) if slots.saves else ""
         self._copied: tuple[_Head, bytes, bytes] | None = None
         self._sources: Sequence[Source] = ()
@@ -108,19 +108,23 @@ class KeptStates:
         if self._copied is None:
             return
         (head, records, state), self._copied = self._copied, None
-        line = json.dumps(list(astuple(head)), separators=(",", ":")).encode()
+        line = json.dumps(head, separators=(",", ":")).encode()
         data = b"\n".join((records, self._closed(line), self._closed(state)))
         if len(data) > self._most:
             return
         folder = states_folder(self._store)
-        with suppress(OSError, StoreError), Store.open(self._store) as store:
+        unkept = suppress(OSError, StoreError, *faults())
+        with unkept, Store.open(self._store) as store:
             for source in self._sources:  # its number may be another's by now
                 passage = store.passage(source.record_id)
                 if passage is None or passage.text != source.excerpt:
                     return
             make_folder(folder)
             self._make_room(len(data))
-            write_whole(folder / f"{secrets.token_hex(8)}{_ENDING}", data)
+            path = folder / f"{secrets.token_hex(8)}{_ENDING}"
+            write_whole(path, data)
+            if is_encrypted(self._store) != (self._key is not None):
+                shred(path)  # the store was converted meanwhile
             sweep(store.db)
 
     def _best(self, token_ids: Sequence[int]) -> tuple[Path | None, _Head, int]:
@@ -133,7 +137,9 @@ class KeptStates:
             with suppress(OSError, ValueError, TypeError, StoreError):
                 with path.open("rb") as file:
                     file.readline()
-                    head = _Head(*json.loads(self._opened(file.readline().rstrip())))
+                    line = file.readline().rstrip()
+                head = _Head(*json.loads(self._opened(line)))
+                self._salt = salt_of(line.decode("latin-1"))
                 pairs = zip(head.marks, wanted, strict=False)
                 same = len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
                 shared = min(same * _STEP, head.length, len(token_ids))
@@ -164,23 +170,13 @@ class KeptStates:
         """A part of a file as it lies on the disk."""
         if self._key is None:
             return data
-        lines = (_second_line(path) for path in states(self._store))
-        # With the salt of the others one derived key opens them all.
-        salt = next(filter(None, map(salt_of, lines)), None)
-        return Seal(self._key, salt).closed(data, _SEALED_AS).encode()
+        return Seal(self._key, self._salt).closed(data, _SEALED_AS).encode()
 
     def _opened(self, data: bytes) -> bytes:
         """A part of a file as it was; raises DamagedSealError."""
         if self._key is None:
             return data
         return Seal(self._key).opened(data.decode("latin-1"), _SEALED_AS)
-
-
-def _second_line(path: Path) -> str:
-    with suppress(OSError), path.open("rb") as file:
-        file.readline()
-        return file.readline().decode("latin-1")
-    return ""
 
 
 def _digest(records: bytes, marks: list[str], length: int, state: bytes) -> str:

@@ -186,9 +186,16 @@ def test_a_state_goes_with_its_letters(model, path, away):
 
 
 def test_all_states_go_when_the_store_gets_another_key(model, path):
+    """Also one that is written just then: it would stay plain."""
     pytest.importorskip("sqlcipher3")
     keep(model, path)
+    slots = model.open()
+    slots.sequence().evaluate(PROMPT[::-1])
+    late = KeptStates(slots, path)
+    late.copy(PROMPT[::-1], sources(1))
     copies.encrypt(path, keys.fresh())
+    assert not list(states(path))
+    late.write()
     assert not list(states(path))
 
 
