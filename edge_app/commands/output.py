@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from difflib import SequenceMatcher
 
@@ -44,7 +44,7 @@ class Output:
         `revision` what is written is a stretch of the text that `stood`."""
         self._request = request
         self._revision, self._stood = revision, stood
-        self._others: list[dict[str, object]] = []
+        self._others: dict[int, str] = {}  # other drafts, by their seeds
         self._as_json, self._plain, self._verbose = as_json, plain, verbose
         self._aside = aside
         self._looks = terminal.may_style() and not plain
@@ -92,38 +92,13 @@ class Output:
         else:
             click.echo(legible(token.text), nl=False)
 
-    def _show_around(self, text: str) -> None:
-        """Show a text of which a stretch was written."""
-        assert self._revision is not None
-        before, after = self._revision.before, self._revision.after
-        click.echo(legible(before), nl=False)
-        shown, end = len(before), len(text) - len(after)
-        for at, token in enumerate(self._tokens):
-            piece = token.text[: end - shown]
-            self._show(replace(token, text=piece), at)
-            shown += len(piece)
-        click.echo(legible(text[shown:]), nl=False)
-
     def add_other(self, request: WriteRequest, heard: Sequence[events.Event]) -> None:
         """Count what another draft sent, which is not shown."""
         told = (events.Sent, events.Received, events.PrivacySpent)
         for event in heard:
             if isinstance(event, told):
                 self.add(event)
-        self._others.append({"seed": request.settings.seed, "text": text_of(heard)})
-
-    def show_unwritten(self) -> None:
-        """Show a text that was changed without a model."""
-        text = self.text
-        kept, of = kept_share(self._stood, text)
-        if self._as_json:
-            terminal.echo_json(
-                {"text": text, "words_kept": kept, "words_before": of, "ended": "end"}
-            )
-        else:
-            click.echo(legible(text))
-        words = counted(of, "word")
-        self._say(f"done: kept {kept} of {words}, wrote none; nothing left this device")
+        self._others[request.settings.seed] = events.text_of(heard)
 
     @property
     def text(self) -> str:
@@ -138,20 +113,17 @@ class Output:
         text, reason = self.text, "failed"
         statistics = self._tally.statistics()
         if self._finished is not None:
-            told, reason = self._finished.statistics, self._finished.reason
+            up, down = statistics.bytes_up, statistics.bytes_down
+            statistics, reason = self._finished.statistics, self._finished.reason
             if self._others:  # what they sent was sent for this text
-                up, down = statistics.bytes_up, statistics.bytes_down
-                told = replace(told, bytes_up=up, bytes_down=down)
-            statistics = told
+                statistics = replace(statistics, bytes_up=up, bytes_down=down)
         if self._as_json:
             terminal.echo_json(self._as_object(text, statistics, reason))
         elif self._plain:
             lines = (line.strip() for line in _SENTENCE.split(legible(text)))
             click.echo("\n".join(line for line in lines if line))
-        elif self._tokens:
-            if self._revision:
-                self._show_around(text)
-            click.echo()
+        elif self._tokens or self._revision:
+            click.echo(legible(text) if self._revision else "")
         if reason in _BROKEN_OFF:
             self._say(f"the text ends here: {_BROKEN_OFF[reason]}")
         self._say(self._in_brief(statistics, reason))
@@ -250,12 +222,6 @@ def kept_share(before: str, after: str) -> tuple[int, int]:
     old, new = before.split(), after.split()
     blocks = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
     return sum(block.size for block in blocks), len(old)
-
-
-def text_of(heard: Iterable[events.Event]) -> str:
-    """The text that events settle."""
-    settled = (one.tokens for one in heard if isinstance(one, events.Settled))
-    return "".join(token.text for tokens in settled for token in tokens)
 
 
 def numbers(statistics: events.Statistics) -> list[str]:

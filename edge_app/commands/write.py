@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import replace
@@ -20,7 +19,7 @@ from decoding_core.settings import BasePlace
 from decoding_core.verifier import role_of
 from edge_app import sample
 from edge_app.commands import options, terminal
-from edge_app.commands.output import Output, text_of
+from edge_app.commands.output import Output
 from edge_app.commands.service_config import config_of
 from edge_app.commands.terminal import STOPPED, note, stoppable
 from edge_app.config.settings import Settings, read_settings
@@ -50,7 +49,6 @@ _OF_METHOD = (
     *("temperature", "top_p", "seed"),
 )
 """Those that stand for a line of its table [method]."""
-_TRIES = 3  # drafts of a stretch, of which the best is shown
 
 
 class _NumberOrAuto(click.ParamType["float | str"]):
@@ -212,12 +210,10 @@ def write_command(request: str, **chosen: Any) -> None:
         specsteer write --task review --to "Harbour Cafe" "Good soup, slow service"
         specsteer write --to Ben "Answer him" < his-mail.txt
 
-    --again keeps what it is not asked to change. The last draft is kept for it beside
-    the store.
+    --again keeps what it is not asked to change. The last draft lies beside the store.
 
     \b
         specsteer write --again "drop the ferret, and say Tuesday instead of Monday"
-        specsteer write --again "mention the tape" --draft letter.txt
 
     Put -- before a request that begins with a dash.
     """
@@ -244,7 +240,8 @@ def write_command(request: str, **chosen: Any) -> None:
         stood=stood,
     )
     if revision is not None and not revision.stood:
-        output.show_unwritten()
+        output.add(events.Finished("end", events.Statistics()))
+        output.close()
         _keep(wanted, output.text, chosen)
         return
     with ExitStack() as opened:
@@ -267,7 +264,11 @@ def write_command(request: str, **chosen: Any) -> None:
         if revision is None:
             service.write(wanted, events.emit_to(*readers), stop)
         else:
-            _write_best(service, wanted, revision, output, stop)
+            (_, best), *others = service.write_revision(wanted, revision, stop)
+            for other in others:
+                output.add_other(*other)
+            for event in best:
+                output.add(event)
     if output.text.strip():
         _keep(wanted, output.text, chosen)
     if stop.is_set():
@@ -286,10 +287,7 @@ def _revised(
     else:
         last = read_last_draft()
         if wanted.brief.text:
-            raise click.UsageError(
-                "--again changes the last draft, which has its request: give a text "
-                "with --draft FILE for another one"
-            )
+            raise click.UsageError("the last draft has its request: leave REQUEST out")
         stood, before = last.text, last.request
         chosen["sample"] = chosen["sample"] or last.samples
         wanted = replace(
@@ -305,28 +303,6 @@ def _revised(
     notes = wanted.background
     revision = revised(wanted.brief, legible(stood), chosen["again"], notes)
     return replace(wanted, brief=revision.brief), revision, stood
-
-
-def _write_best(
-    service: WritingService,
-    wanted: WriteRequest,
-    revision: Revision,
-    output: Output,
-    stop: threading.Event,
-) -> None:
-    """Write a stretch several times, and show the one that fits best."""
-    stretch = revision.before, revision.stood, revision.after
-    requests = wanted.of_stretch(*stretch).tries(_TRIES)
-    heard: list[list[events.Event]] = [[] for _ in requests]
-    for request, events_of_it in zip(requests, heard, strict=True):
-        service.write(request, events_of_it.append, stop)
-    texts = [text_of(one) for one in heard]
-    best = max(range(_TRIES), key=lambda at: (revision.fit(texts[at]), -at))
-    for at, request in enumerate(requests):
-        if at != best:
-            output.add_other(request, heard[at])
-    for event in heard[best]:
-        output.add(event)
 
 
 def _keep(request: WriteRequest, text: str, chosen: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ import sys
 import time
 import typing
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass, replace
@@ -279,6 +279,12 @@ def emit_to(*readers: Emit) -> Emit:
             read(event)
 
     return emit
+
+
+def text_of(heard: Iterable[Event]) -> str:
+    """The text that events settle."""
+    settled = (one.tokens for one in heard if isinstance(one, Settled))
+    return "".join(token.text for tokens in settled for token in tokens)
 
 
 class ThoughtRemover:

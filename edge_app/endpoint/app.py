@@ -14,7 +14,8 @@ import re
 import sys
 import threading
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Container
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -39,12 +40,13 @@ from decoding_core.errors import (
     StoppedError,
 )
 from decoding_core.foreign_text import one_line
-from edge_app.decoding.events import Event, Finished, Notice, Settled
+from edge_app.decoding.events import Event, Finished, Notice, Settled, text_of
 from edge_app.service.requests import WriteRequest
 from models import openai
 from models.openai import ChatBody, CompletionBody, InvalidBodyError, read_body
 from models.prompts import TASKS
 from models.prompts import Request as Brief
+from models.revising import Revision, revised
 from personal_store.errors import StoreError
 
 if TYPE_CHECKING:
@@ -63,6 +65,12 @@ _SPEAKERS = {
     "tool": "Looked up before: ",
     "function": "Looked up before: ",
 }
+_TURNS = "user", "assistant"
+_ANOTHER = re.compile(
+    r"(?is)\W*(?:(?:now|please|next|can you|could you)\b\W*)*"
+    r"(?:write|draft|compose)\b(?!\s+(?:it|that|this)\b)|.{400}"
+)
+"""A turn that asks for another text; a long one changes none."""
 _SEEDS = 1 << 63
 _BODIES: dict[str, type[ChatBody | CompletionBody]] = {
     "/v1/chat/completions": ChatBody,
@@ -114,12 +122,33 @@ def write_request(
     )
 
 
+def follow_up(
+    body: ChatBody | CompletionBody, brief: Brief, heard: Container[int]
+) -> Revision | None:
+    """What the last turn of a talk makes of the draft before it; None if it asks for
+    another text, or if a request or an earlier turn is not among those `heard` here: a
+    server is to read what the person sent to be read, and no notes of a program."""
+    said = body.messages if isinstance(body, ChatBody) else ()
+    turns = [one for one in said if one.role in _TURNS]
+    asked, drafts = turns[::2], turns[1::2]
+    *before, last = [one.words for one in asked] or [""]
+    roles = {(one.role, two.role) for one, two in zip(asked, drafts, strict=False)}
+    known = all(hash(words) in heard for words in before)
+    if roles != {_TURNS} or len(turns) % 2 == 0 or not known or _ANOTHER.match(last):
+        return None
+    revision = Revision(replace(brief, text=before[0]), "")
+    for draft, words in zip(drafts, [*before[1:], last], strict=True):
+        revision = revised(revision.brief, draft.words, words)
+    return revision
+
+
 @dataclass(slots=True, eq=False)
 class VoiceText:
     """One text, while it is written."""
 
     request: WriteRequest
     stops: openai.StopFinder
+    revision: Revision | None = None  # of a draft, of which it is the next version
     stop: threading.Event = field(default_factory=threading.Event)
     finish: openai.FinishReason = "length"
     count: int = 0
@@ -157,6 +186,7 @@ class VoiceTexts:
         self._say = say
         self._turn = asyncio.Lock()
         self._asked = 0
+        self.heard = deque[int](maxlen=512)  # hashes of requests, as programs sent them
         self._running: set[VoiceText] = set()
 
     def __len__(self) -> int:
@@ -181,6 +211,15 @@ class VoiceTexts:
 
     async def write(self, text: VoiceText) -> AsyncGenerator[str, None]:
         """Pieces of the text as they are settled; raises the service's errors."""
+        if text.revision is not None:
+            self._running.add(text)
+            try:
+                whole = await asyncio.to_thread(self._revised, text, text.revision)
+                yield text.stops.push(whole) + text.stops.rest()
+            finally:
+                text.stop.set()
+                self._running.discard(text)
+            return
         loop = asyncio.get_running_loop()
         events: asyncio.Queue[Event | None] = asyncio.Queue()
 
@@ -211,6 +250,19 @@ class VoiceTexts:
             await asyncio.wait({writing})
             if not writing.cancelled():
                 writing.exception()  # it was raised above, or nobody reads any more
+
+    def _revised(self, text: VoiceText, revision: Revision) -> str:
+        """The next version of a draft, of which a stretch is written if need be."""
+        heard: list[Event] = []
+        text.finish = "stop"
+        if revision.stood:
+            ask = text.request, revision, text.stop
+            (_, heard), *_ = self._service.write_revision(*ask)
+        for event in heard:
+            if isinstance(event, Notice):
+                self._say(event.text)
+            text.count += len(event.tokens) if isinstance(event, Settled) else 0
+        return revision.joined(text_of(heard))
 
 
 class OnlyPrograms:
@@ -307,7 +359,15 @@ def create_endpoint(
             return _error(400, str(error), "invalid_request", error.field)
         if body.model not in MODELS:
             return _unknown_model()
-        text = VoiceText(write_request(body, template), openai.StopFinder(body.stops))
+        asked = write_request(body, template)
+        revision = follow_up(body, asked.brief, texts.heard)
+        if isinstance(body, ChatBody):
+            texts.heard.append(hash(body.messages[-1].words))
+            if revision is not None:  # what was said before is no note
+                others = [one for one in body.messages if one.role not in _TURNS]
+                notes = "\n\n".join(one.words.strip() for one in others)
+                asked = replace(asked, brief=revision.brief, background=notes)
+        text = VoiceText(asked, openai.StopFinder(body.stops), revision)
         return openai.TextResponse(
             body,
             int(time.time()),

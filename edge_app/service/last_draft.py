@@ -1,8 +1,4 @@
-"""The last draft of `specsteer write`, which an instruction may change.
-
-It lies beside the store, under its key if it has one, and each further draft takes its
-place.
-"""
+"""The last draft of `specsteer write`, kept for an instruction to change it."""
 
 from __future__ import annotations
 
@@ -46,13 +42,8 @@ def read_last_draft() -> LastDraft:
     try:
         data = read_file(last_draft_path(), LAST_DRAFT, store_path())
         return decoded(LastDraft, json.loads(data))
-    except FileNotFoundError as error:
-        raise InvalidSettingsError(
-            "there is no draft yet that could be changed: write one first, or give a "
-            "text with --draft FILE"
-        ) from error
     except (OSError, ValueError, TypeError, RecursionError) as error:
         raise InvalidSettingsError(
-            "the last draft cannot be read: write it anew, or give a text with "
-            "--draft FILE"
+            "there is no draft that could be changed: write one first, or give a text "
+            "with --draft FILE"
         ) from error

@@ -59,6 +59,7 @@ from edge_app.transport.client import CloudVerifier
 from edge_app.transport.token_lists import TokenLists
 from models.chat import render
 from models.prompts import Message, Request, public_messages
+from models.revising import Revision
 from models.running.interface import Model, TextSlots, bytes_of
 from models.running.loading import load_model, load_reranker
 from models.running.machine import fit_threads
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
 
 LEARNT = 1000  # newest texts that an adapter may know by heart
 _MOMENT = 0.1  # seconds
+_STRETCHES = 3  # drafts of a stretch of a text
 _BASE_HERE = (
     "the server's large model has other tokens than this device's model, so the base "
     "runs on this device"
@@ -198,6 +200,18 @@ class WritingService:
                 self._keeping = threading.Thread(target=self._states.write)
                 self._keeping.start()
                 self._states = None
+
+    def write_revision(
+        self, wanted: WriteRequest, revision: Revision, stop: threading.Event
+    ) -> list[tuple[WriteRequest, list[events.Event]]]:
+        """Write a stretch of a text several times: the requests and what was heard of
+        each, the one first that does best what was asked for."""
+        stretch = revision.before, revision.stood, revision.after
+        asked = replace(wanted, brief=revision.brief).of_stretch(*stretch)
+        both = [(one, list[events.Event]()) for one in asked.tries(_STRETCHES)]
+        for request, heard in both:
+            self.write(request, heard.append, stop)
+        return sorted(both, key=lambda one: -revision.fit(events.text_of(one[1])))
 
     def read_ahead(self, request: WriteRequest, stop: threading.Event) -> None:
         """Have the specialist read the prompt of `request`, from whose end the next

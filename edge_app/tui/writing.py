@@ -24,13 +24,7 @@ from edge_app.decoding.events import (
     Source,
     Verified,
 )
-from edge_app.service.requests import (
-    AGAIN_TEMPERATURE,
-    Finished,
-    Letter,
-    MayLeave,
-    WriteRequest,
-)
+from edge_app.service.requests import Finished, Letter, MayLeave, WriteRequest
 from edge_app.tui import draft as entries
 from edge_app.tui.background import Background, MayItLeave, News, Severity
 from edge_app.tui.draft import Draft, Entry, Style, asked, worth_keeping
@@ -115,7 +109,6 @@ class Writing:
         self.own_address = ""
         self.identities: tuple[str, ...] = ()
         """Addresses and names that are known to be the person's."""
-        self.most_tokens = WriteRequest(Request("")).max_tokens
         self.asked: MayItLeave | None = None
         """What the guard asks the person, until the page has shown it."""
         self._stop = threading.Event()
@@ -597,12 +590,7 @@ class Writing:
 
     def _another(self, brief: Request) -> WriteRequest:
         """The request for another version: the next seed, a temperature above 0."""
-        settings = replace(
-            self.settings,
-            seed=self.settings.seed + len(self.attempts),
-            temperature=self.settings.temperature or AGAIN_TEMPERATURE,
-        )
-        return self._request(brief, settings)
+        return self._request(brief, self.settings).tries(1 + len(self.attempts))[-1]
 
     def _answered(self, request: WriteRequest) -> bool:
         """Whether a version has come of the very same request."""

@@ -55,6 +55,12 @@ class ScriptedService:
             emit(Settled((Token(number, word, "accepted"),)))
         emit(Finished("end", Statistics()))
 
+    def write_revision(self, wanted, revision, stop):
+        heard = []
+        stretch = revision.before, revision.stood, revision.after
+        self.write(wanted.of_stretch(*stretch), heard.append, stop)
+        return [(wanted, heard)]
+
 
 @contextmanager
 def serving(service, *origins):
@@ -142,6 +148,46 @@ def test_only_the_last_message_is_the_request(url, service):
     assert (settings.temperature, settings.top_p) == (0.5, 0.5)
     assert settings.seed == (1 << 63) - 1
     assert (request.max_tokens, request.reserved) == (7, 7)
+
+
+DRAFT = "Hullo Ana,\n\nThe pier is fine. The ferret bit Ben.\n\nLove,\nTess"
+
+
+def test_a_further_turn_changes_the_draft(url, service):
+    """Of requests that were sent here before, and so are no notes of a program; what
+    the turn does not concern stays."""
+    first = "user", "Say the pier is fine. Say the ferret bit Ben."
+    talk = [
+        ("system", "notes"),
+        first,
+        ("assistant", DRAFT),
+        ("user", "drop the ferret"),
+    ]
+
+    def said(*turns):
+        headers = {"Authorization": f"Bearer {KEY}"}
+        body = CHAT | {"messages": messages(*turns)}
+        where = f"{url}/chat/completions"
+        answer = ask("POST", where, headers=headers, json=body)
+        assert answer.status_code == 200
+        return answer.json()["choices"][0]["message"]["content"]
+
+    said(*talk)
+    assert service.requests[-1].brief.text == "drop the ferret"  # that was not heard
+    said(first)
+    count = len(service.requests)
+    shorter = DRAFT.replace(" The ferret bit Ben.", "")
+    assert said(*talk) == shorter
+    assert len(service.requests) == count  # no model was asked
+    talk += [("assistant", shorter), ("user", "mention the tape")]
+    assert said(*talk) == shorter.replace("fine.", "fine.Dear Ana,\nthank you!")
+    request = service.requests[-1]
+    assert request.brief.text == "Say the pier is fine. Mention the tape."
+    assert (request.background, request.before) == ("notes", shorter[:-12])
+    talk += [("assistant", DRAFT), ("user", "Write to Ben about the boat")]
+    said(*talk)
+    assert service.requests[-1].brief.text == "Write to Ben about the boat"
+    assert "drop the ferret" in service.requests[-1].background
 
 
 def test_what_is_no_request():
