@@ -183,6 +183,33 @@ class Store:
         )
         return self._passages([Hit(found) for (found,) in rows], _RECEIVED)
 
+    def waiting(self, limit: int) -> list[Passage]:
+        """Mails by others that no own mail answers, neither by their identifier nor as
+        a later one of their thread: the newest first, and before all others those by
+        people to whom the owner has written. Indexes new ones, as `find` does."""
+        received_index(self.db)
+        named, later, known = set[str](), dict[str, int](), set[str]()
+        for answered, thread, key, at, whom in self.db.execute(
+            f"""SELECT reply_to, thread, key, coalesce(sent_at, 0), recipient_address
+                FROM record WHERE {MINE} AND kind = 'email'"""  # noqa: S608
+        ):
+            first = thread or message_id(key)
+            named.add(answered)
+            known.add(whom)
+            later[first] = max(at, later.get(first, 0))
+        found: tuple[list[Hit], list[Hit]] = [], []
+        for record_id, key, thread, at, sender in self.db.execute(
+            f"""SELECT id, key, thread, coalesce(sent_at, 0), sender FROM record
+                WHERE {RECEIVED_TEXT} AND kind = 'email'
+                ORDER BY sent_at DESC, id DESC"""  # noqa: S608
+        ):
+            name = message_id(key)
+            if not (name and name in named) and later.get(thread or name, -1) < at:
+                found[sender not in known].append(Hit(record_id))
+                if len(found[0]) == limit:
+                    break
+        return self._passages([*found[0], *found[1]][:limit], _RECEIVED)
+
     def thread(self, record_id: int) -> list[Passage]:
         """Own and received texts of the thread in which this one stands, whole, the
         oldest first; the first mail that a mail names identifies its thread."""

@@ -58,12 +58,13 @@ def search_command(query: str, received: bool, **chosen: Any) -> None:
     Words are compared as they are, in any case: "boat" does not find "boats". What
     stands in quotes is found as a phrase, and no text with a -word is shown. Texts that
     say nearly the same are shown once. With --received, what others wrote is searched
-    instead; it is never imitated, but can be answered:
+    instead; it is never imitated, but can be answered. For no words, it shows mails
+    that wait for an answer of yours: those by people you write to first.
 
     \b
         specsteer search 'boat -harbour "next summer"'
         specsteer search --person Ana --since 2024-01-01 "the boat"
-        specsteer search --received "invitation"
+        specsteer search --received ""
         specsteer write --reply-to 812 "Say yes, gladly"
     """
     if received and chosen["recipient"]:
@@ -80,6 +81,8 @@ def search_command(query: str, received: bool, **chosen: Any) -> None:
             received_ones=received,
             progress=progress.show,
         )
+        if received and not query.strip():
+            found = store.waiting(chosen["limit"])
         held = store.counts()["received" if received else "own"]
     for passage in found:
         if chosen["as_json"]:

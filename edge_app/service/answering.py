@@ -41,10 +41,11 @@ def notes_on(store: Store, record_id: int) -> str:
 
 def received(store: Store, query: str, limit: int) -> list[Passage]:
     """Texts by others: those by a person of that name or address, then those that hold
-    the words; the newest if nothing was typed."""
+    the words; if nothing was typed, those that wait for an answer before the newest."""
     words = query.casefold().split()
     if not words:
-        return store.newest_received(limit)
+        both = *store.waiting(limit), *store.newest_received(limit)
+        return list({one.record_id: one for one in both}.values())[:limit]
     people = [
         address
         for name, address in store.correspondents()

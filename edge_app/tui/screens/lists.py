@@ -247,7 +247,8 @@ class ReplyDrawer(ListDrawer[Source]):
         if chosen is not None and not query:
             others = [one for one in found if one.record_id != chosen.record_id]
             found = [chosen, *others]
-        note = f"{len(found)} letters, the best first."
+        order = "the best" if query else "those that wait for an answer"
+        note = f"{len(found)} letters, {order} first."
         if not found:
             imports = f"{key_of('import')} imports your mail"
             note = f"No letter by others is here that fits; {imports}."

@@ -54,6 +54,34 @@ def one(store, words):
     return found
 
 
+def test_mails_that_no_own_mail_answers_wait(tmp_path):
+    """One is answered by name, one by a later mail of its thread, as a mail before it
+    answers nothing; those by people one writes to come first."""
+    days = [f"Tue, {day} Mar 2024 11:02:03 +0100" for day in range(10, 18)]
+
+    def mail(number, day, *, answers=None, thread=None, **more):
+        headers = f"In-Reply-To: <{answers}@example.com>\n" if answers else ""
+        headers += f"References: <{thread}@example.com>" if thread else ""
+        text = f"This is mail number {number}, as you know."
+        return message(text, number=number, date=days[day], headers=headers, **more)
+
+    theirs = {"sender": JUERGEN, "to": ME}
+    mails = [
+        mail(1, 0, **theirs),
+        mail(2, 1, to=JUERGEN, answers=1),
+        mail(3, 2, **theirs),
+        mail(4, 3, to=JUERGEN, thread=3),
+        mail(5, 4, thread=3, **theirs),
+        mail(6, 7, sender="news@shop.example", to=ME),
+    ]
+    with filled(tmp_path / "store.db", mails, ME) as store:
+        waiting = [one.text for one in store.waiting(9)]
+        assert [text[20] for text in waiting] == ["5", "6"]
+        assert [one.text for one in store.waiting(1)] == waiting[:1]
+        listed = answering.received(store, "", 9)
+        assert [one.text[20] for one in listed] == ["5", "6", "3", "1"]
+
+
 @pytest.mark.parametrize(
     ("words", "recipient", "name"),
     [
