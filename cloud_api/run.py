@@ -22,8 +22,9 @@ from fastapi import FastAPI
 from base.addresses import is_loopback
 from base.locks import lock
 from base.owner_only import may_be_swapped, open_private, write_whole
-from cloud_api import openai, pairing, problems, routes, status, stream
+from cloud_api import announcing, openai, pairing, problems, routes, status, stream
 from cloud_api.admission import Admission, Tls
+from cloud_api.announcing import check_can_announce
 from cloud_api.auth import Authority
 from cloud_api.connections import (
     ANSWERS,
@@ -158,15 +159,19 @@ def serve(
     host: str,
     port: int,
     allow_remote: bool,
-    announce: Path | None,
+    announce: bool,
+    address_file: Path | None,
     exit_with_stdin: bool,
     openai: bool,
 ) -> bool:
     """Run the server for those who are admitted, until it is stopped; True if the
-    engine thread has ended too. The address is also written to the file `announce`;
-    with `openai` other programs may write with the generalist alone. Raises
-    ServerError if the address cannot be had, or the models cannot be loaded."""
-    check_announce(announce)
+    engine thread has ended too. The address is also written to `address_file`; with
+    `announce` the network is told where the server is; with `openai` other programs may
+    write with the generalist alone. Raises ServerError if the address cannot be had, or
+    the models cannot be loaded."""
+    check_address_file(address_file)
+    if announce:
+        check_can_announce(host, pairs=admission.household is not None)
     listener = listen(host, port)
     configure_logging()
     limits = ConnectionLimits(room_for_connections(ConnectionLimits().connections))
@@ -190,7 +195,10 @@ def serve(
     watching: list[asyncio.Task[None]] = []
 
     def listening() -> None:
-        say_address(url, admission.origin, announce)
+        say_address(url, admission.origin, address_file)
+        if announce:
+            telling = announcing.announce(*listener.getsockname())
+            watching.append(asyncio.create_task(telling))
         if tls and tls.files:
             watching.append(asyncio.create_task(_renew(tls, lead_to)))
 
@@ -211,14 +219,16 @@ def serve(
     return bool(app.state.engine.close(0.0))
 
 
-def check_announce(path: Path | None) -> None:
+def check_address_file(path: Path | None) -> None:
     """Raise ServerError if the address could not be written to `path`."""
     if path is not None and not os.access(path.parent, os.W_OK):
-        raise ServerError(f"{path} cannot be written; choose another file to announce")
+        raise ServerError(
+            f"{path} cannot be written; choose another file for the address"
+        )
     if path is not None and may_be_swapped(path.parent):
         raise ServerError(
             f"other users can put another file in the place of {path}, and so have "
-            "tokens sent to them; announce in a folder of your own"
+            "tokens sent to them; choose a folder of your own"
         )
 
 
@@ -279,13 +289,13 @@ def secure(url: str) -> str:
     return "https" + url.removeprefix("https").removeprefix("http")
 
 
-def say_address(url: str, origin: str, announce: Path | None) -> None:
-    """Print one line of JSON for programs, also to the file `announce`, and one
-    sentence for people."""
+def say_address(url: str, origin: str, path: Path | None) -> None:
+    """Print one line of JSON for programs, also to the file at `path`, and one sentence
+    for people."""
     line = json.dumps({"url": url})
     click.echo(line)
-    if announce is not None:
-        write_whole(announce, f"{line}\n".encode())
+    if path is not None:
+        write_whole(path, f"{line}\n".encode())
     click.echo(f"listening on {url} · {origin}", err=True)
 
 

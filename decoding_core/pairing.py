@@ -23,6 +23,7 @@ from decoding_core.foreign_text import one_line
 VERSION = 1
 DEVICE, SERVER = b"specsteer device", b"specsteer server"  # the sides in SPAKE2
 SCHEME = "specsteer"
+SERVICE = "_specsteer._tcp.local."  # what a server is announced as, if it is
 FINGERPRINT_DIGITS = 64
 _LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's base 32
 _LENGTH = 8

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import click
 
 from cloud_api import pairing
+from cloud_api.announcing import LOOPBACK, from_outside
 from cloud_api.auth import Scope
 from cloud_api.database import BACKUP_NAME
 from cloud_api.errors import PeopleError
@@ -309,10 +310,6 @@ def forget_refused() -> None:
 
 _REACH_SECONDS = 1.0
 _LOOK_SECONDS = 0.5
-_LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 (not listened on)
-"""How this machine reaches a server that listens on all its addresses."""
-_NOWHERE = "192.0.2.1", "2001:db8::1"
-"""Addresses of nobody (RFC 5737, RFC 3849), to ask the system which way it would go."""
 
 
 @click.command("pair", cls=Command)
@@ -408,7 +405,7 @@ def _is_sound(address: str) -> bool:
 def _is_reached(url: str) -> bool:
     """Whether somebody listens at an address that a server noted."""
     parts = urlsplit(url)
-    host = _LOOPBACK.get(parts.hostname or "", parts.hostname)
+    host = LOOPBACK.get(parts.hostname or "", parts.hostname)
     try:
         socket.create_connection((host, parts.port or 443), _REACH_SECONDS).close()
     except OSError:
@@ -417,21 +414,10 @@ def _is_reached(url: str) -> bool:
 
 
 def _from_outside(url: str) -> str:
-    """The address at which other machines reach a server that listens on all of them,
-    as far as this one can tell."""
+    """The same server at an address that other machines reach."""
     parts = urlsplit(url)
-    listened = parts.hostname or ""
-    if listened not in _LOOPBACK:
-        return url
-    v6 = ":" in listened
-    family, nowhere = (socket.AF_INET6 if v6 else socket.AF_INET), _NOWHERE[v6]
-    try:
-        with socket.socket(family, socket.SOCK_DGRAM) as asked:
-            asked.connect((nowhere, 9))  # sends nothing
-            host = asked.getsockname()[0]
-    except OSError:  # this machine is on no network
-        host = _LOOPBACK[listened]
-    return f"https://{f'[{host}]' if v6 else host}:{parts.port}"
+    host = from_outside(parts.hostname or "")
+    return f"https://{f'[{host}]' if ':' in host else host}:{parts.port}"
 
 
 def _show(invitation: Invitation, name: str) -> None:

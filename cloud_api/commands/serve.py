@@ -22,6 +22,7 @@ from click.core import ParameterSource
 
 from base.addresses import is_loopback
 from base.owner_only import write_whole
+from cloud_api.announcing import PORT
 from cloud_api.auth import check_token
 from cloud_api.engine.models import ModelOptions, StockAddress
 from decoding_core.errors import InvalidSettingsError
@@ -32,7 +33,9 @@ from models.running.settings import DEVICES, PRECISIONS, EngineSettings
 
 FILE_NAME = "cloud.toml"
 _LONGEST_FILE, _LONGEST_TOKEN = 1 << 20, 4096
-_OF_ONE_START = {"announce", "exit_with_stdin", "print_settings", "token_from_stdin"}
+_OF_ONE_START = {
+    *("address_file", "exit_with_stdin", "print_settings", "token_from_stdin")
+}
 """Options of one start, which are no settings."""
 _KINDS = {bool: "true or false", int: "a whole number", str: "a text"}
 _ORIGINS: dict[ParameterSource | None, str] = {
@@ -154,7 +157,7 @@ _generalist_option = _option(
 
 @click.command("serve", cls=Serve)
 @_option("--host", "Where to listen.", default="127.0.0.1")
-@_option("--port", "0: any free port.", default=8765, type=_PORT)
+@_option("--port", "0: any free port.", default=PORT, type=_PORT)
 @_generalist_option
 @_option(
     "--base",
@@ -263,8 +266,13 @@ _generalist_option = _option(
     "method that drafts nothing too, however often it is read anew; slower, for F16, "
     "Q8_0, Q5_0 and Q4_0 on x86 CPUs and with --sessions 1.",
 )
-@_option(
+@_flag(
     "--announce",
+    "Tell whoever asks the network for a household server this machine's name and the "
+    "port, so that 'specsteer pair' finds it by a code alone.",
+)
+@_option(
+    "--address-file",
     "Also write the line with the address to this file.",
     type=click.Path(path_type=Path, dir_okay=False),
 )
@@ -321,8 +329,8 @@ def serve(ctx: click.Context, /, **options: Any) -> None:
                 key_file=options["tls_key"],
             )
         )
-        names = "host", "port", "allow_remote", "announce", "exit_with_stdin", "openai"
-        where = {name: options[name] for name in names}
+        names = "host", "port", "allow_remote", "announce", "address_file", "openai"
+        where = {name: options[name] for name in (*names, "exit_with_stdin")}
         ended = run.serve(wanted, admitted, **where)
     if not ended:
         # The engine is still inside llama.cpp; unloading it now could crash.
@@ -437,7 +445,7 @@ Next:
 @_generalist_option
 @_option("--base", "The same of the small model that the devices use.", type=_PATH)
 @_option("--host", "Where to listen; default: this machine alone.")
-@_option("--port", "Default: 8765.", type=_PORT)
+@_option("--port", f"Default: {PORT}.", type=_PORT)
 @_flag("--allow-remote", "Listen on an address that others reach.")
 @_flag("--force", "Replace the file that is there.")
 def init(force: bool, **given: Any) -> None:
@@ -457,7 +465,7 @@ def init(force: bool, **given: Any) -> None:
         "generalist": "large.gguf",
         "base": "small.gguf",
         "host": "127.0.0.1",
-        "port": 8765,
+        "port": PORT,
         "allow_remote": False,
     }
     lines = {

@@ -20,7 +20,13 @@ from decoding_core.foreign_text import one_line
 from decoding_core.pairing import read_invitation
 from edge_app.commands import options
 from edge_app.commands.options import assume_yes, complete_models, confirmed
-from edge_app.commands.terminal import Progress, echo_json, note, stoppable
+from edge_app.commands.terminal import (
+    Progress,
+    echo_json,
+    is_interactive,
+    note,
+    stoppable,
+)
 from edge_app.config import settings as settings_file
 from edge_app.config.settings import PairedServer, ledger_path, read_settings
 from edge_app.evaluation import choosing
@@ -36,6 +42,8 @@ from models.local.finding import FoundModel
 from models.running.settings import usable_cores
 
 if TYPE_CHECKING:
+    from threading import Event
+
     from edge_app.evaluation.cases import Case
     from edge_app.evaluation.figures import PairCheck
     from edge_app.evaluation.other_tokens import Shared
@@ -496,8 +504,8 @@ def _echo_table(rows: list[list[str]], notes: Sequence[str] = ()) -> None:
 @click.option(
     "--server",
     metavar="URL",
-    help="The server's address, which a code does not hold; 'specsteer-cloud pair' "
-    "shows it.",
+    help="The server's address, which 'specsteer-cloud pair' shows beside the code; "
+    "default: the one that announces itself on this network.",
 )
 def pair_command(link_or_code: str, server: str | None) -> None:
     """Pair this device with the household's server.
@@ -505,6 +513,7 @@ def pair_command(link_or_code: str, server: str | None) -> None:
     \b
         specsteer pair 'specsteer://pair?...'
         specsteer pair 12-K7QF-3XPM --server https://192.168.1.20:8765
+        specsteer pair 12-K7QF-3XPM      # the server was started with --announce
 
     'specsteer-cloud pair NAME' on the server shows what to give. The address, a token
     of this device and the server's certificate are kept in the state folder, for your
@@ -515,12 +524,9 @@ def pair_command(link_or_code: str, server: str | None) -> None:
     invitation = read_invitation(link_or_code)
     if server:
         invitation = replace(invitation, url=server)
-    if not invitation.url:
-        raise InvalidSettingsError(
-            "a code does not say where the server is: add --server with the address "
-            "that stands beside the code"
-        )
     with stoppable() as stop, closing(Ledger(ledger_path())) as ledger:
+        if not invitation.url:
+            invitation = replace(invitation, url=_on_the_network(stop))
         paired = pair(invitation, ledger.add, stop)
     settings_file.write_paired(state_folder(), paired)
     click.echo(
@@ -528,6 +534,28 @@ def pair_command(link_or_code: str, server: str | None) -> None:
         f"{one_line(paired.user)}"
     )
     _warn_of_others(paired)
+
+
+def _on_the_network(stop: Event) -> str:
+    """The address of the household server that announces itself here, or of the one
+    that the person chooses; raises as `find_servers`, and InvalidSettingsError if
+    several do and nobody can be asked."""
+    from edge_app.transport.discovery import find_servers
+
+    note("looking for the server on this network")
+    found, number = find_servers(stop), 1
+    shown = [f"{one.name} at {one.url}" for one in found]
+    if len(found) > 1 and not is_interactive():
+        raise InvalidSettingsError(
+            f"{len(found)} servers announce themselves on this network: "
+            f"{', '.join(shown)}. Add --server with the address of yours"
+        )
+    for at, words in enumerate(shown, 1):
+        note(f"  {at}  {words}")
+    if len(found) > 1:
+        among = click.IntRange(1, len(found))
+        number = click.prompt("Which one is yours", type=among, err=True)
+    return found[number - 1].url
 
 
 def _warn_of_others(paired: PairedServer) -> None:

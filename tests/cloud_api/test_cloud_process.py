@@ -66,7 +66,7 @@ def test_it_makes_a_token_and_ends_with_the_program_that_started_it(
 ):
     del environment["SPECSTEER_CLOUD_TOKEN"]
     announced = tmp_path / "address.json"
-    command += ["--exit-with-stdin", "--announce", str(announced)]
+    command += ["--exit-with-stdin", "--address-file", str(announced)]
     with process(command, environment) as child:
         url = url_of(child)
         wait_until_ready(url)

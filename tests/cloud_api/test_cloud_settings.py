@@ -82,7 +82,7 @@ def test_the_first_line_of_stdin_is_the_token(home, started):
         ("port = 70000", "port: 70000 is not in the range"),
         ("port = true", "port must be a whole number"),
         ("openai = 1", "openai must be true or false"),
-        ("announce = '/x'", "there is no setting 'announce'"),
+        ("address_file = '/x'", "there is no setting 'address_file'"),
         ("port =", "cannot be read"),
         ("host = " + "[" * 5000, "cannot be read"),
     ],

@@ -21,7 +21,7 @@ CASES = {
         "--generalist-url http://h --base-url {hostile}",
         "--generalist-url http://127.0.0.1:1 --generalist-tokenizer {hostile}",
         "--generalist {gguf} --no-base --port 0",
-        *("--announce {hostile}/no/such", "--device {hostile} --print-settings"),
+        *("--address-file {hostile}/no/such", "--device {hostile} --print-settings"),
         "--tls-certificate {hostile} --generalist {gguf}",
         "--tls-certificate {gguf} --generalist {gguf}",
     ),

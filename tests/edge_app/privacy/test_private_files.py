@@ -10,7 +10,7 @@ import pytest
 from benchmarks.cache import Cache
 from cloud_api.auth import stored_token
 from cloud_api.errors import ServerError
-from cloud_api.run import check_announce, say_address
+from cloud_api.run import check_address_file, say_address
 from decoding_core.errors import InvalidSettingsError
 from edge_app.commands import program
 from edge_app.commands.serve import kept_key
@@ -115,11 +115,11 @@ def test_a_planted_link_leads_nowhere(tmp_path, maker, name):
 
 
 def test_an_address_is_announced_where_nobody_can_swap_it(tmp_path):
-    check_announce(tmp_path / "address.json")
+    check_address_file(tmp_path / "address.json")
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(0o777)
     with pytest.raises(ServerError, match="a folder of your own"):
-        check_announce(tmp_path / "open" / "address.json")
+        check_address_file(tmp_path / "open" / "address.json")
 
 
 def test_a_token_that_others_could_read_is_closed_to_them(home):
