@@ -1,5 +1,5 @@
-"""`specsteer lab bench load`: many texts at once on a server in a process of its own, a
-user who floods it, a long run."""
+"""`specsteer lab bench load`: a user who floods a server in a process of its own, and a
+long run."""
 
 from __future__ import annotations
 
@@ -7,16 +7,12 @@ import asyncio
 import json
 import os
 import random
-import socket
-import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict, dataclass, field
-from functools import partial
-from pathlib import Path
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from typing import Any
 
 import click
@@ -25,10 +21,9 @@ import numpy as np
 from websockets.asyncio.client import connect
 from websockets.exceptions import WebSocketException
 
-from benchmarks.options import AT_LEAST_ONE, NEW_FILE, NONE_OR_MORE, flag, option
-from benchmarks.speed.serving import child_process, serve_until_stdin_ends
+from benchmarks.options import AT_LEAST_ONE, option
+from benchmarks.speed.serving import TOKEN, Address, Embedded, child_process, serving
 from decoding_core import wire_json
-from decoding_core.errors import CloudUnreachableError
 from decoding_core.messages import DraftBlock, OpenSession, Verdict, digest
 from decoding_core.settings import Terms
 from decoding_core.verifier import role_of
@@ -40,57 +35,25 @@ _BEGINS_SECONDS = 3.0  # after which a flood has reached all its parts
 _SAMPLE_SECONDS = 5.0
 _WARM_UP = 0.3
 """Part of the samples that does not count: caches fill, the allocator settles."""
-_POLL_SECONDS = 0.02
 _CONTEXT = 1024
-_TOKEN = "token-of-"  # what the token of a user's device begins with
 _OPENINGS, _HALF_HEADERS, _SLOW_READERS = 256, 128, 32  # of a flood, at once
-
-
-def serve() -> None:
-    """Run the server that the first line of standard input describes, until that ends.
-    Says its address in one line of JSON."""
-    from cloud_api.auth import Caller, Scope
-    from cloud_api.engine.models import ModelOptions
-    from cloud_api.engine.thread import load_models
-    from cloud_api.run import create_app, listen, room_for_connections
-    from cloud_api.settings import ConnectionLimits, ServerSettings
-    from models.running.settings import EngineSettings
-
-    order: dict[str, Any] = json.loads(sys.stdin.readline())
-
-    class AnyUser:
-        """Takes the token of any user for theirs."""
-
-        def caller(self, token: str) -> Caller | None:
-            """The user whose token it is."""
-            user = token.removeprefix(_TOKEN)
-            return Caller(user, f"{user}'s device", frozenset(Scope))
-
-        def refuse(self, token: str, place: str) -> float:  # noqa: ARG002
-            """No token is wrong."""
-            return 0.0
-
-    generalist, base = Path(order["generalist"]), Path(order["base"])
-    threads = EngineSettings(threads=1)
-    options = ModelOptions(generalist, base, order["slots"], _CONTEXT, threads)
-    room = room_for_connections(ConnectionLimits().connections)
-    settings = ServerSettings(connections=ConnectionLimits(room))
-    app = create_app(settings, partial(load_models, options), AnyUser())
-    listener = listen("127.0.0.1", 0)
-    serve_until_stdin_ends(app, listener)
 
 
 @dataclass(frozen=True, slots=True)
 class Household:
-    """A server that listens."""
+    """A server that listens, and what it says of its models."""
 
-    url: str
-    process: subprocess.Popen[str]
-    models: dict[str, Any]  # what `GET /v1/models` says
+    server: Address
+    models: dict[str, Any]
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        return self.server.url
 
     @property
     def address(self) -> tuple[str, int]:
-        """Where it listens."""
+        """The same as a host and a port."""
         return "127.0.0.1", int(self.url.rsplit(":", 1)[1])
 
     def client(self) -> httpx.AsyncClient:
@@ -105,40 +68,6 @@ class Household:
         url = f"{self.url.replace('http', 'ws', 1)}/v1/sessions/{session_id}/stream"
         shown = headers(user)
         return connect(url, additional_headers=shown, compression=None, **options)
-
-    def computing(self) -> float:
-        """Seconds of computing that the process has taken."""
-        fields = self._proc("stat").rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-    def memory(self) -> int:
-        """Bytes of memory that the process has (RSS)."""
-        return int(self._proc("statm").split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-    def descriptors(self) -> int:
-        """Files and sockets that the process has open."""
-        return len(list(Path(f"/proc/{self.process.pid}/fd").iterdir()))
-
-    def _proc(self, name: str) -> str:
-        return Path(f"/proc/{self.process.pid}/{name}").read_text()
-
-
-@contextmanager
-def household(slots: int) -> Iterator[Household]:
-    """The server of the embedded pair, once it is ready. Raises CloudUnreachableError
-    if it ended before it was ready."""
-    from models.files import locate
-
-    pair = {"generalist": str(locate("generalist")), "base": str(locate("specialist"))}
-    order = json.dumps({**pair, "slots": slots})
-    with child_process(f"{__name__}:serve", order) as (child, line):
-        url = json.loads(line)["url"]
-        shown = headers("watcher")
-        while (answer := httpx.get(f"{url}/v1/models", headers=shown)).is_error:
-            if child.poll() is not None:
-                raise CloudUnreachableError("the server of the measurement ended")
-            time.sleep(_POLL_SECONDS)
-        yield Household(url, child, answer.json())
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +94,7 @@ class Times:
 
 def headers(user: str) -> dict[str, str]:
     """What shows the user's token."""
-    return {"Authorization": f"Bearer {_TOKEN}{user}"}
+    return {"Authorization": f"Bearer {TOKEN}{user}"}
 
 
 def opening(home: Household, text: Text, **terms: Any) -> dict[str, Any]:
@@ -297,7 +226,8 @@ def flood() -> None:
     comes; then say in a line of JSON what came of it."""
     os.nice(19)
     order = json.loads(sys.stdin.readline())
-    home = Household(order["url"], None, order["models"])  # type: ignore[arg-type]
+    server = Address(order["url"], None)  # type: ignore[arg-type]
+    home = Household(server, order["models"])
     counts = Counter[str]()
 
     async def run() -> None:
@@ -329,51 +259,6 @@ def flooding(home: Household) -> Iterator[Counter[str]]:
         counts.update(json.loads(child.stdout.readline()))
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One measurement of several texts at once."""
-
-    texts: int
-    slots: int
-    at_once: bool
-    rounds_per_second: float
-    first_ms: float  # median of the time from the opening to the first verdict
-    p50_ms: float
-    p95_ms: float  # of the further rounds
-    computing_ms: float
-    """Of the server, for each round; prompts are shared out over the rounds."""
-    refused: int  # how often a device was asked to come back
-
-
-def measure(home: Household, slots: int, texts: list[Text], *, at_once: bool) -> Row:
-    """Have the texts written, and say what it took."""
-    computing, began = home.computing(), time.perf_counter()
-    times = asyncio.run(write_all(home, texts, at_once=at_once))
-    seconds, computing = time.perf_counter() - began, home.computing() - computing
-    rounds = sum(one.rounds for one in texts)
-    return Row(
-        len(texts),
-        slots,
-        at_once,
-        rounds / seconds,
-        1000 * float(np.median([one.first for one in times])),
-        1000 * percentile(times, 50),
-        1000 * percentile(times, 95),
-        1000 * computing / rounds,
-        sum(one.refused for one in times),
-    )
-
-
-def show(row: Row) -> str:
-    """A line of the table."""
-    how = "at once" if row.at_once else "one by one"
-    return (
-        f"{row.texts:5} on {row.slots:3} {how:10} {row.rounds_per_second:7.1f}"
-        f"{row.first_ms:10.0f}{row.p50_ms:9.0f}{row.p95_ms:9.0f}"
-        f"{row.computing_ms:11.1f}{row.refused:9}"
-    )
-
-
 def flooded(home: Household, texts: int, rounds: int) -> tuple[float, list[str]]:
     """How many times the p95 of one user's rounds is what it was, once another user
     floods the server, and lines that say more."""
@@ -393,7 +278,7 @@ def flooded(home: Household, texts: int, rounds: int) -> tuple[float, list[str]]
     with flooding(home) as counts:
         time.sleep(_BEGINS_SECONDS)
         run("flooded", 50)
-        memory = home.memory()
+        memory = home.server.memory()
     what = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
     ratio = p95[1] / p95[0]
     lines.append(f"p95 times {ratio:.2f}; the flood: {what}; {memory >> 20} MiB")
@@ -412,7 +297,7 @@ async def soaked(home: Household, seconds: float, devices: int) -> tuple[float, 
     async def sample() -> None:
         while time.monotonic() < end:
             await asyncio.sleep(_SAMPLE_SECONDS)
-            samples.append((time.monotonic() - began, home.memory() / (1 << 20)))
+            samples.append((time.monotonic() - began, home.server.memory() / (1 << 20)))
 
     async def device(number: int) -> None:
         nonlocal texts, rounds
@@ -453,29 +338,14 @@ async def soaked(home: Household, seconds: float, devices: int) -> tuple[float, 
         f"{(time.monotonic() - began) / 60:.1f} minutes, {texts} texts, {rounds} "
         f"rounds: {first:.1f} MiB at first, {last:.1f} at last "
         f"({100 * growth:+.1f} %), {memory.max():.1f} at most; "
-        f"{home.descriptors()} files open at the end"
+        f"{home.server.descriptors()} files open at the end"
     )
 
 
 @click.command("load", cls=Command)
-@option(
-    "--texts",
-    AT_LEAST_ONE,
-    (1, 4, 16, 64),
-    "How many texts at once; may be repeated.",
-    multiple=True,
-)
-@option("--slots", AT_LEAST_ONE, 16, "Caches of the server, of most rows.")
-@option("--few-slots", AT_LEAST_ONE, 4, "Caches of the server, of the last two rows.")
-@option("--rounds", click.IntRange(2), 20, "Blocks of each text.")
-@option("--prompt", AT_LEAST_ONE, 300, "Its tokens.")
-@option(
-    "--idle",
-    NONE_OR_MORE,
-    1000,
-    "Sockets that say nothing, beside the last text on --slots.",
-)
-@flag("--flood", "Instead: one user writes while another floods.")
+@option("--slots", AT_LEAST_ONE, 4, "Caches of the server.")
+@option("--rounds", click.IntRange(2), 40, "Blocks of each of the user's four texts.")
+@option("--runs", AT_LEAST_ONE, 1, "How often, each time with a new server.")
 @option(
     "--soak",
     click.FloatRange(0.5),
@@ -483,25 +353,12 @@ async def soaked(home: Household, seconds: float, devices: int) -> tuple[float, 
     "Instead: six devices write so long; does the memory stay flat?",
     metavar="MINUTES",
 )
-@option("--json", NEW_FILE, None, "Also write the rows there.", name="json_file")
-def command(
-    texts: tuple[int, ...],
-    slots: int,
-    few_slots: int,
-    rounds: int,
-    prompt: int,
-    idle: int,
-    flood: bool,
-    soak: float | None,
-    json_file: Path | None,
-) -> None:
-    """Many texts at once on one server, with the embedded pair.
+def command(slots: int, rounds: int, runs: int, soak: float | None) -> None:
+    """One user writes while another floods the server of the embedded pair.
 
     Devices in one process write texts of random tokens, in blocks of eight of which
     few are kept, and draft for 20 ms between them. The server is a process of its own,
-    with one thread a model. First as many texts as --texts says, at once and, as a
-    comparison, 16 of them one by one; then one text beside --idle sockets that say
-    nothing; at last as many texts as --few-slots, and four times as many, on those.
+    with one thread a model. How many people it serves is `lab bench capacity`.
 
     The flood is 256 openings with prompts that fill the context, blocks, answers that
     are not read and requests that never end, over and over, at low priority. The exit
@@ -511,49 +368,15 @@ def command(
     only open them. The exit status is 1 if the server's memory grows by more than a
     twentieth, on the line through the samples after the first third.
     """
-    if flood:
-        with household(few_slots) as home:
-            ratio, lines = flooded(home, 4, 2 * rounds)
+    worst = 0.0
+    for _ in range(1 if soak else runs):
+        with serving(Embedded(_CONTEXT), slots) as server:
+            home = Household(server, server.ask("/v1/models").json())
+            if soak:
+                growth, line = asyncio.run(soaked(home, 60 * soak, devices=6))
+                click.echo(line)
+                sys.exit(growth > FLAT)
+            ratio, lines = flooded(home, 4, rounds)
         click.echo("\n".join(lines))
-        sys.exit(ratio > FACTOR)
-    if soak:
-        with household(few_slots) as home:
-            growth, line = asyncio.run(soaked(home, 60 * soak, devices=6))
-        click.echo(line)
-        sys.exit(growth > FLAT)
-    rows: list[Row] = []
-
-    def run(home: Household, count: int, room: int, *, at_once: bool = True) -> Row:
-        todo = [Text(prompt=prompt, rounds=rounds, seed=n) for n in range(count)]
-        rows.append(measure(home, room, todo, at_once=at_once))
-        print(show(rows[-1]), flush=True)
-        return rows[-1]
-
-    print(
-        "texts on slots           rounds/s  first ms   p50 ms   p95 ms   computing  "
-        "refused"
-    )
-    with household(slots) as home:
-        for count in texts:
-            run(home, count, slots)
-        run(home, min(16, max(texts)), slots, at_once=False)
-        with ExitStack() as stack:
-            before = home.memory()
-            for _ in range(idle):
-                stack.enter_context(socket.create_connection(home.address, 20))
-            run(home, 1, slots)
-            more = (home.memory() - before) / (1 << 20)
-            print(
-                f"      beside {idle} idle sockets: {home.descriptors()} files open, "
-                f"{more:.0f} MiB more"
-            )
-    with household(few_slots) as home:
-        few = run(home, few_slots, few_slots)
-        many = run(home, 4 * few_slots, few_slots)
-        print(
-            f"      {many.texts} texts on {few_slots} slots take "
-            f"{many.computing_ms / few.computing_ms:.2f} times the computing of "
-            f"{few.texts} a round"
-        )
-    if json_file is not None:
-        json_file.write_text(json.dumps([asdict(row) for row in rows], indent=1))
+        worst = max(worst, ratio)
+    sys.exit(worst > FACTOR)

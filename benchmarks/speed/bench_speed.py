@@ -253,10 +253,10 @@ def contestants(
     return found
 
 
-def check(text: Clock, trace: Trace | None, method: str) -> None:
-    """Raise EngineError if a text is not that of its trace: then something else
-    decided what was kept."""
-    if trace is not None and list(text.tokens) != trace.text(len(text.tokens)):
+def check(text: Clock, trace: Trace | None, method: str, start: int = 0) -> None:
+    """Raise EngineError if a text is not that of its trace, from a position on: then
+    something else decided what was kept."""
+    if trace is not None and list(text.tokens) != trace.text(len(text.tokens), start):
         raise EngineError(f"{method} did not write the text that its trace gives")
 
 

@@ -13,8 +13,9 @@ is that of the block lengths of the run, generalist and base one after the other
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from statistics import fmean, median
@@ -99,12 +100,25 @@ class Device:
     def write(
         self, address: Address, settings: MethodSettings, max_tokens: int
     ) -> Clock:
-        """Write one text. As in the app, the connection exists before a text is asked
-        for, and the specialist reads its prompt while the server reads its own. Raises
-        DecodingError as the loop does; nothing is written without the server."""
+        """Write one text. Raises as `writing` does."""
+        clock = Clock()
+        with self.writing(address, settings, max_tokens, clock) as loop:
+            for _ in loop.blocks():
+                pass
+            clock.ended = time.perf_counter()
+        return clock
+
+    @contextmanager
+    def writing(
+        self, address: Address, settings: MethodSettings, max_tokens: int, clock: Clock
+    ) -> Iterator[DecodeLoop]:
+        """The loop of a text, which the clock hears. As in the app, the connection
+        exists before a text is asked for, and the specialist reads its prompt while the
+        server reads its own. Raises DecodingError as the loop does; nothing is written
+        without the server."""
         method = build(settings)
         prompts = as_read(self.prompts, method)
-        clock, engine = Clock(), self.model.sequence()
+        engine = self.model.sequence()
         engine.rollback(0)
         emitter = EventEmitter(clock.hear, lambda _: b"")
         cloud = CloudVerifier(address.url, address.token, clock.hear)
@@ -125,7 +139,7 @@ class Device:
                 if settings.method != "generalist":
                     readers.submit(read_text, engine, prompts.private_ids[:-1])
                 session.open()
-            loop = DecodeLoop(
+            yield DecodeLoop(
                 settings,
                 method,
                 engine,
@@ -135,13 +149,9 @@ class Device:
                 max_tokens=max_tokens,
                 end_ids=self.end_ids,
             )
-            for _ in loop.blocks():
-                pass
-            clock.ended = time.perf_counter()
         finally:
             cloud.close()
         clock.tokens = tuple(token.id for token in emitter.tokens)
-        return clock
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ sooner than a whole round trip after its connect.
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import queue
-import secrets
 import socket
 import subprocess
 import sys
@@ -19,17 +19,18 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import httpx
 
 from base import python_child
 from benchmarks.speed.traced import Pace, PacedBatch, Role, Trace, TraceLogits
 from cloud_api.engine.models import ModelOptions, Models
 from cloud_api.engine.thread import load_models
-from decoding_core.errors import CloudBusyError, CloudUnreachableError
-from edge_app.transport.client import Connection
+from decoding_core.errors import CloudUnreachableError
 from models.files import locate
 from models.running.settings import EngineSettings
 
@@ -101,17 +102,34 @@ _ENGINE = EngineSettings(threads=1)
 Engines = Paced | Embedded  # which engines to build, on the device and on the server
 
 
+TOKEN = "token-of-"  # what the token of a user's device begins with
+
+
 def serve() -> None:
-    """Run the server whose token and pickled `Engines` stand in the first line of
+    """Run the server whose pickled `Engines` and slots stand in the first line of
     standard input, until that ends. Says its address in one line of JSON."""
     # FastAPI costs half a second that the device's process does not pay.
-    from cloud_api.auth import OneToken
-    from cloud_api.run import create_app, listen
-    from cloud_api.settings import ServerSettings
+    from cloud_api.auth import Caller, Scope
+    from cloud_api.run import create_app, listen, room_for_connections
+    from cloud_api.settings import ConnectionLimits, ServerSettings
 
-    token, packed = sys.stdin.readline().split()
+    class AnyUser:
+        """Takes the token of any user for theirs."""
+
+        def caller(self, token: str) -> Caller | None:
+            """The user whose token it is."""
+            user = token.removeprefix(TOKEN)
+            return Caller(user, f"{user}'s device", frozenset(Scope))
+
+        def refuse(self, token: str, place: str) -> float:  # noqa: ARG002
+            """No token is wrong."""
+            return 0.0
+
+    packed, slots = sys.stdin.readline().split()
     engines: Engines = pickle.loads(bytes.fromhex(packed))
-    app = create_app(ServerSettings(), partial(engines.server, 4), OneToken(token))
+    room = room_for_connections(ConnectionLimits().connections)
+    settings = ServerSettings(connections=ConnectionLimits(room))
+    app = create_app(settings, partial(engines.server, int(slots)), AnyUser())
     serve_until_stdin_ends(app, listen("127.0.0.1", 0))
 
 
@@ -138,30 +156,50 @@ def serve_until_stdin_ends(app: FastAPI, listener: socket.socket) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a server listens, and the word that it wants to hear."""
+    """Where a server listens, and for which user it is asked."""
 
     url: str
-    token: str
+    process: subprocess.Popen[str]
+    user: str = "owner"
+
+    @property
+    def token(self) -> str:
+        """What shows who the user is."""
+        return TOKEN + self.user
+
+    def computing(self) -> float:
+        """Seconds of computing that the process has taken."""
+        fields = self._proc("stat").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def memory(self) -> int:
+        """Bytes of memory that the process has (RSS)."""
+        return int(self._proc("statm").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    def descriptors(self) -> int:
+        """Files and sockets that the process has open."""
+        return len(list(Path(f"/proc/{self.process.pid}/fd").iterdir()))
+
+    def ask(self, path: str) -> httpx.Response:
+        """What the server says at a path."""
+        headers = {"Authorization": f"Bearer {self.token}"}
+        return httpx.get(self.url + path, headers=headers, timeout=60)
+
+    def _proc(self, name: str) -> str:
+        return Path(f"/proc/{self.process.pid}/{name}").read_text()
 
 
 @contextmanager
-def serving(engines: Engines) -> Iterator[Address]:
+def serving(engines: Engines, slots: int = 4) -> Iterator[Address]:
     """A server process with the large half of a pair, ready to verify. Raises
     CloudUnreachableError if it ended before it was ready."""
-    token = secrets.token_urlsafe(24)
-    order = f"{token} {pickle.dumps(engines).hex()}"
+    order = f"{pickle.dumps(engines).hex()} {slots}"
     with child_process(f"{__name__}:serve", order) as (child, line):
-        address = Address(json.loads(line)["url"], token)
-        connection = Connection(address.url, token, lambda _: None)
-        while True:
+        address = Address(json.loads(line)["url"], child)
+        while address.ask("/readyz").is_error:
             if child.poll() is not None:
                 raise CloudUnreachableError("the server of the measurement ended")
-            try:
-                connection.request("ready", "GET", "/readyz")
-                break
-            except (CloudBusyError, CloudUnreachableError):
-                time.sleep(_POLL_SECONDS)
-        connection.close()
+            time.sleep(_POLL_SECONDS)
         yield address
 
 
@@ -328,4 +366,4 @@ def relayed(address: Address, round_trip: float) -> Iterator[Address]:
     host, _, port = address.url.rpartition(":")
     order = json.dumps([int(port), round_trip])
     with child_process(f"{__name__}:relay", order) as (_, line):
-        yield Address(f"{host}:{line.strip()}", address.token)
+        yield replace(address, url=f"{host}:{line.strip()}")

@@ -38,6 +38,9 @@ Role = Literal["specialist", "generalist", "base"]
 SMALLEST_VOCABULARY = 2048
 _FIRST_ID, _PAIRS = 256, 800
 """No control token of any vocabulary is below; the ids of a text come round again."""
+FIRST_OF_PROMPT = 300
+"""A prompt that begins with this token and `n` more is of a text that begins at place
+`n` of the trace."""
 _LIKED = 24.0
 """Logit of the token that a model likes: of 151,936 with normal noise it has all but
 3e-6 of the probability."""
@@ -72,11 +75,11 @@ class Trace:
         """The token that stands at a position if the drafted one is refused."""
         return self.drafted(position) + 1
 
-    def text(self, length: int) -> list[int]:
-        """What every method writes at temperature 0."""
+    def text(self, length: int, start: int = 0) -> list[int]:
+        """What every method writes at temperature 0, from a position on."""
         return [
             self.drafted(p) if self.keeps(p) else self.recovered(p)
-            for p in range(length)
+            for p in range(start, start + length)
         ]
 
 
@@ -95,14 +98,15 @@ class TraceLogits:
         noise = np.random.default_rng(role == "generalist")
         self._background = noise.standard_normal(vocabulary, np.float32)
 
-    def rows(self, start: int, count: int) -> Floats:
+    def rows(self, start: int, count: int, place: int = 0) -> Floats:
         """Logits (count, V) after `start` tokens, prompt included, and after each of
-        the next; within the prompt they are noise."""
+        the next; within the prompt they are noise. The text begins at a place of the
+        trace."""
         rows = np.tile(self._background, (count, 1))
         for row, read in zip(rows, range(start, start + count), strict=True):
-            position = read - self._prompt_length
-            if position < 0:
+            if read < self._prompt_length:
                 continue
+            position = read - self._prompt_length + place
             kept = self._trace.keeps(position)
             if self._role == "generalist" and not kept:
                 row[self._trace.recovered(position)] = _LIKED
@@ -145,6 +149,7 @@ class PacedBatch:
         self._pace = pace
         self._logits = logits
         self._positions = [0] * slots
+        self._places = [0] * slots
 
     def sequence(self, slot: int = 0) -> SlotEngine:
         """One slot as an `Engine`."""
@@ -168,9 +173,12 @@ class PacedBatch:
         until = time.perf_counter() + self._pace.seconds(tokens)
         rows = []
         for reading in readings:
-            end = self._positions[reading.slot] + len(reading.token_ids)
-            self._positions[reading.slot] = end
-            rows.append(self._logits.rows(end - reading.rows + 1, reading.rows))
+            slot, begin = reading.slot, self._positions[reading.slot]
+            if not begin:
+                self._places[slot] = max(0, reading.token_ids[0] - FIRST_OF_PROMPT)
+            end = self._positions[slot] = begin + len(reading.token_ids)
+            first = end - reading.rows + 1
+            rows.append(self._logits.rows(first, reading.rows, self._places[slot]))
         time.sleep(max(0.0, until - time.perf_counter()))
         return rows
 

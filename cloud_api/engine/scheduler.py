@@ -6,7 +6,9 @@ to the texts that wait for one, and reads each model once for all texts of its b
 
 - blocks go before prompts, and these before what is only read ahead;
 - users take turns: whoever was served the least recently is first, and a step holds no
-  more blocks of several users than read as fast as one;
+  more blocks of several users than read as fast as one, or one of each if a pass is
+  hardly longer with another block in it (`PassTimes`);
+- for such a pass the device that always comes back at once is waited for;
 - prompts, rounds with more than a chunk before their rows of logits (two if one user
   writes), are read in chunks, which take a part of a block's time while others write
   (`PromptPace`);
@@ -26,7 +28,6 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
 
 import numpy as np
 
@@ -91,6 +92,8 @@ class Round:
     alone: bool = False
     """Whether its text comes token by token, and a token may be read alone."""
     party: Party = ("", "")  # whose text it is, and on which device it is written
+    came: float = 0.0
+    """When it came, by the scheduler's clock: a pass may have run since; 0: now."""
 
 
 @dataclass(slots=True, eq=False)
@@ -243,6 +246,47 @@ class PromptPace:
             self._seconds.clear()
 
 
+class PassTimes:
+    """What a pass over both models takes: a fixed part, and a part for each token.
+
+    A graphics card reads its weights once however many texts it reads, so that many
+    share a pass; on processors each token costs nearly as much as the one before.
+    """
+
+    SLACK = 1.2  # how much longer a pass may get by another block
+    WAIT = 0.5  # share of the fixed part for which a pass is held up
+    FEWEST = 3  # passes of a size before they are believed
+
+    def __init__(self) -> None:
+        self._passes: dict[int, deque[tuple[int, float]]] = {}
+        """Tokens and seconds of the last passes of each size, by powers of two: who is
+        always read with the same others would tell of one size alone."""
+        self.fixed = self.token = 0.0
+        """Seconds; 0 before they are known."""
+
+    def note(self, tokens: int, seconds: float) -> None:
+        """Take in a pass. The line goes through the medians of the smallest and of the
+        largest passes, so a single slow one does not move it."""
+        size = tokens.bit_length()
+        self._passes.setdefault(size, deque(maxlen=9)).append((tokens, seconds))
+        known = [n for n, seen in self._passes.items() if len(seen) >= self.FEWEST]
+        if not known:
+            return
+        low, high = (
+            [statistics.median(column) for column in zip(*self._passes[n], strict=True)]
+            for n in (min(known), max(known))
+        )
+        if high[0] >= 1.5 * low[0]:
+            slope = (high[1] - low[1]) / (high[0] - low[0])
+            self.token = min(max(slope, 0.0), low[1] / low[0])
+            self.fixed = low[1] - self.token * low[0]
+
+    def share(self, tokens: int) -> bool:
+        """Whether another block of so many tokens hardly makes a pass longer."""
+        block = self.token * tokens
+        return 0.0 < self.fixed + 2 * block <= self.SLACK * (self.fixed + block)
+
+
 class Scheduler:
     """The texts with their rounds, and the slots, for the engine thread alone."""
 
@@ -258,7 +302,8 @@ class Scheduler:
         """Texts with a slot."""
         self._budget = models.kv_tokens or models.slots
         """How many tokens all texts may hold, or how many slots without that bound."""
-        self._pace = PromptPace()
+        self._pace, self._times = PromptPace(), PassTimes()
+        self._ended = _NEVER  # when the models had read for the last step
         self._seen: dict[str, float] = {}
         """When each user last sent a block or opened a text."""
         self._served = Counter[str]()
@@ -280,7 +325,7 @@ class Scheduler:
         """Let a round wait for the next step; earlier epochs become stale."""
         text = self._texts.setdefault(round_.session_id, Text())
         text.party = round_.party
-        now = self._seen[text.party[0]] = self._clock()
+        now = self._seen[text.party[0]] = round_.came or self._clock()
         text.epoch = max(text.epoch, round_.key[:2])
         if round_.verify is None:
             text.ahead = round_
@@ -323,9 +368,23 @@ class Scheduler:
         if not any(one.next for one in self._holders):
             self._lend_slots()
         if any(one.next for one in self._holders):
-            return 0.0
+            return self._until_others_are_back()
         seconds = self._again - self._clock()
         return None if seconds == math.inf else max(0.0, seconds)
+
+    def _until_others_are_back(self) -> float:
+        """Seconds for which the devices that the last step answered are waited for, if
+        they always come back at once; else two halves of the texts take turns, and each
+        waits for the other's pass."""
+        longest = PassTimes.WAIT * self._times.fixed
+        pauses = [
+            one.pause
+            for one in self._holders
+            if one.answered >= self._ended and not one.rounds
+        ]
+        quick = [pause for pause in pauses if 0.0 < pause <= longest]
+        until = self._ended + min(longest, 2 * max(quick, default=0.0))
+        return max(0.0, until - self._clock())
 
     def step(self) -> None:
         """Read what is most urgent, and answer the blocks that were read whole."""
@@ -346,6 +405,8 @@ class Scheduler:
         outcomes = self._read(batch)
         # As a frame holds it, so that the verifiers of both sides agree.
         seconds = float(np.float32(self._clock() - started))
+        self._ended = self._clock()
+        self._times.note(sum(turn.size for turn in batch), seconds)
         if len(batch) == 1:
             self._pace.note(batch[0], seconds)
         for turn, outcome in zip(batch, outcomes, strict=True):
@@ -479,7 +540,8 @@ class Scheduler:
         most = 2 * chunk if alone else chunk
         prompts = [one for one in turns if one.size - one.round.rows > most]
         blocks = [one for one in turns if one not in prompts]
-        ready = first_of(blocks, math.inf if alone else pace)
+        together = bool(blocks) and self._times.share(blocks[0].size)
+        ready = first_of(blocks, math.inf if alone else pace, together=together)
         # A prompt whose user was served less recently goes before blocks, once between
         # two steps with blocks.
         due = self._passed_over and prompts and ready
@@ -615,13 +677,24 @@ class Scheduler:
             round_.done(result)
 
 
-def first_of(blocks: Sequence[Turn], most: float) -> list[Turn]:
-    """The first blocks, as many as have `most` tokens and `ROWS` rows; one at least."""
-    rows = accumulate(turn.round.rows for turn in blocks)
-    sizes = accumulate(turn.size for turn in blocks)
-    sums = zip(blocks, rows, sizes, strict=True)
-    fit = [turn for turn, row, size in sums if row <= ROWS and size <= most]
-    return fit or list(blocks[:1])
+def first_of(
+    blocks: Sequence[Turn], most: float, *, together: bool = False
+) -> list[Turn]:
+    """The first blocks, as many as have `most` tokens and `ROWS` rows, one at least; if
+    users are read `together`, the first of each as far as the rows go."""
+    found: list[Turn] = []
+    users = set[str]()
+    rows = size = 0
+    for turn in blocks:
+        fits = size + turn.size <= most or (together and turn.user not in users)
+        if found and not (fits and rows + turn.round.rows <= ROWS):
+            if not together:
+                break
+            continue
+        found.append(turn)
+        users.add(turn.user)
+        rows, size = rows + turn.round.rows, size + turn.size
+    return found
 
 
 def _known(error: Exception) -> DecodingError:

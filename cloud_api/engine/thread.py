@@ -11,6 +11,7 @@ import asyncio
 import queue
 import sys
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -135,6 +136,7 @@ class EngineThread:
 
         # It is called in the engine thread.
         round_.done = lambda result: _call_in(loop, partial(settle, result))
+        round_.came = time.perf_counter()
         self._commands.put(round_)
         return future
 

@@ -96,15 +96,15 @@ models remove: {hostile}
 lab bench quality: --data {missing} | --data {eval} | --{hostile}
 lab bench coverage: --requests {gguf} | --requests {eval} | --{hostile}
 lab bench cleaning: --by {hostile}
-lab bench load: --json {hostile} {hostile}
+lab bench capacity: --plot {hostile} {hostile} | --ways {hostile}
 lab bench facts: --half {hostile} | --writers {hostile}
 lab bench guard: --data {missing} | --data {gguf} | --count {hostile}
 lab bench importing: --seed {hostile}
 lab bench latency: --runs {hostile}
+lab bench load: --soak {hostile}
 lab bench privacy: --conditions {hostile}
 lab bench retrieval: --texts {hostile}
 lab bench speed: --engines {hostile} | --json {hostile} {hostile}
-lab bench vocabularies: --tokens {hostile}
 """
 """Arguments of each command, `.` for none; {names} are of the world. Hostile words that
 are shown are seen by the mark beside them, but where a case begins with ~."""

@@ -350,3 +350,65 @@ def test_another_text_that_is_read_ahead_stays_within_the_tokens():
 
     assert home.model.most == 900
     assert home.counts.evictions == {"budget": 1}
+
+
+class Card(Household):
+    """Devices around a model whose pass takes 40 ms, and half a one for each token."""
+
+    FIXED, TOKEN = 0.04, 0.0005
+
+    @property
+    def now(self):
+        return (
+            self.FIXED * self.model.passes
+            + self.TOKEN * self.model.count
+            + (self.jumped)
+        )
+
+
+class Processor(Card):
+    """The same work, but each token takes as long as the one before."""
+
+    FIXED, TOKEN = 0.001, 0.005
+
+
+def people(count, pause, drafted=9):
+    """Users who write; one of them is there before the others."""
+    return [
+        Device(
+            *(100, 60 if n else 400, pause, n and 0.5 + n / 1000),
+            kept=drafted,
+            seed=n,
+            user=str(n),
+            drafted=drafted,
+        )
+        for n in range(count)
+    ]
+
+
+@pytest.mark.parametrize("kind", [Card, Processor])
+def test_blocks_of_different_people_share_a_pass_where_that_costs_little(kind):
+    """Of sixteen people who draft for as long as a pass takes, half wait at its end. On
+    processors each waits for no more than what is read as fast as one."""
+    home = kind(16, people(16, 0.06)).write(until=1)
+    batches = home.counts.generalist.batches
+    most = max(batches)
+    assert most >= 7 if kind is Card else most <= 2
+    if kind is Card:
+        usual = [one for times in home.times[1:] for one in times[5:-5]]
+        assert p95(usual) < 3 * (kind.FIXED + 8 * 9 * kind.TOKEN)
+
+
+def test_those_who_come_back_at_once_share_every_pass():
+    """Else two halves take turns, each as long as both: nobody has ever waited for the
+    others. Who stops to think is waited for once, for a part of a pass."""
+    quick = people(12, 0.004, drafted=1)
+    home = Card(12, quick).write()
+    assert max(home.counts.generalist.batches) == 12
+    usual = [one for times in home.times[1:] for one in times[20:-20]]
+    assert p95(usual) < 1.5 * (Card.FIXED + 12 * Card.TOKEN)
+
+    thinking = replace(quick[1], pause=30.0)
+    home = Card(12, [quick[0], thinking, *quick[2:]]).write(until=0)
+    usual = [one for times in home.times[2:] for one in times[20:-20]]
+    assert p95(usual) < 1.5 * (Card.FIXED + 12 * Card.TOKEN)
