@@ -42,7 +42,8 @@ from decoding_core.errors import (
 )
 from decoding_core.messages import Verdict, check_verdict
 from decoding_core.protocols import BatchEngine, Reading, Rows
-from decoding_core.verifier import evaluate_rows, start_of_reading
+from decoding_core.verifier import common_prefix, evaluate_rows, start_of_reading
+from models.running.interface import TextSlots
 
 CHUNK = 256  # tokens of a prompt that one step reads if nobody else writes
 AHEAD = 64
@@ -59,6 +60,8 @@ PATIENCE_SECONDS, LONGEST_PATIENCE_SECONDS = 1.0, 4.0
 last pause of its device, within these bounds."""
 SHARE_SECONDS = 60.0
 """The same if the other has its share and this one no more: time to think."""
+ALIKE = 16
+"""Tokens more that another text must have in common for them to be copied."""
 TENURE = 10
 """How many times the length of its text a holder may read while others wait. Lending a
 slot anew costs one reading of the text, so swaps cost at most about a tenth."""
@@ -112,6 +115,20 @@ class SlotCache:
         read = self.read if round_.alone else self.read[: self.together]
         ids, rows = round_.token_ids, round_.rows
         return start_of_reading(read, ids, rows, alone=round_.alone)
+
+    def shared(self, token_ids: tuple[int, ...]) -> int:
+        """How many of these tokens it has read, with others, from the first."""
+        return common_prefix(self.read[: self.together], token_ids)
+
+    def take(self, other: SlotCache, length: int) -> None:
+        """Hold the first tokens of another slot of the model as well, unread."""
+        engine = self.engines[self.model]
+        if isinstance(engine, TextSlots):
+            self.roll_back(0)
+            engine.share(other.number, self.number, length)
+            self.read = tuple(engine.tokens(self.number))
+            self.together = len(self.read)
+            self.counts.held += len(self.read)
 
     def advance(self, token_ids: tuple[int, ...]) -> None:
         """Note that the model has read `token_ids`."""
@@ -614,6 +631,7 @@ class Scheduler:
         rounds, readings = [], []
         for turn in turns:
             round_, cache = turn.round, turn.text.slot[number]
+            self._take_alike(turn, number)
             if turn.is_part:
                 # Up to where the rows of logits begin; a model always gives one.
                 end = len(round_.token_ids) - round_.rows
@@ -633,6 +651,16 @@ class Scheduler:
         counts.batches[len(turns)] += 1
         counts.seconds += time.perf_counter() - started
         return logits
+
+    def _take_alike(self, turn: Turn, number: int) -> None:
+        """Take over what another text of the same user has in common with one of which
+        little was read: drafts of one request are opened with one prompt."""
+        cache, ids = turn.text.slot[number], turn.round.token_ids
+        theirs = (one for one in self._holders if one.party[0] == turn.user)
+        others = (one.slot[number] for one in theirs if one is not turn.text)
+        best = max(others, key=lambda one: one.shared(ids), default=cache)
+        if best.shared(ids) - cache.shared(ids) > ALIKE:
+            cache.take(best, best.shared(ids))
 
     def _note(self, turn: Turn, outcome: Outcome, seconds: float) -> None:
         """Answer a round that was read to its end; one that was not waits again."""

@@ -21,7 +21,8 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -80,16 +81,20 @@ class DecodeLoop:
         draws: Draws | None = None,
         gate: Gate | None = None,
         given_ids: Sequence[int] = (),
+        waiting: Callable[[], AbstractContextManager[None]] | None = None,
     ) -> None:
         """`engine` is the specialist, which reads the private prompt; the session has
         been opened with the public one. A text holds nothing that `never` forbids.
         `draws` is a privacy account; by default none is kept. What leaves passes the
         gate, if there is one. The text goes on from `given_ids`, which `max_tokens`
-        counts and the gate judges as what was written here."""
+        counts and the gate judges as what was written here. Beside other texts
+        nothing is drafted ahead, and `waiting` is entered while a verdict is waited
+        for."""
         draws = draws or Draws(settings.draw())
         draws.shares_noise = method.shares_noise
         self._drafter = Drafter(engine, private_ids, draws, never)
-        self._session = session
+        self._session, self._waiting = session, waiting or nullcontext
+        self._drafts_ahead = waiting is None
         self._emitter = emitter
         self._text = Passage(gate, emitter, given_ids)
         self._max_tokens = max_tokens
@@ -105,7 +110,7 @@ class DecodeLoop:
         fixed = role.draws_bonus or not role.draft_limit
         self._lengths = DraftLengths(
             role.draft_limit if fixed else length,
-            1 if fixed else settings.window,
+            1 if fixed or waiting else settings.window,
             role.draft_limit,
             # A limit counts what drawn tokens tell, not what the ends of blocks do.
             by_confidence=not draws.binds,
@@ -188,7 +193,8 @@ class DecodeLoop:
             if self._text.held_is_next:
                 return self._text.held[0], None
             try:
-                verdict = self._session.collect(self._text.public)
+                with self._waiting():
+                    verdict = self._session.collect(self._text.public)
             except ContextFullError:
                 self._shorten()
             else:
@@ -202,6 +208,8 @@ class DecodeLoop:
         self._emitter.verified(block.length, kept, waited, bound)
         confidences = self._drafter.confidences[: block.length]
         models = min(verdict.seconds, waited)
+        if not self._drafts_ahead:  # meanwhile the others are drafted
+            waited = models
         self._lengths.verified(block.length, kept, models, waited, confidences)
 
     def _draft_block(self) -> bool:
@@ -241,7 +249,8 @@ class DecodeLoop:
                         self._send(taken, clear, threshold)
                     return True
             if self._out and not (
-                (pending or lengths.begins_a_block(drafter.confidences))
+                self._drafts_ahead
+                and (pending or lengths.begins_a_block(drafter.confidences))
                 and not self._session.ready()
                 and self._has_time()
             ):

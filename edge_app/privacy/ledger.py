@@ -12,12 +12,15 @@ import base64
 import json
 import math
 import os
+import secrets
 import shutil
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -36,6 +39,7 @@ from edge_app.config.sealed import (
     write_file,
 )
 from edge_app.decoding.events import (
+    Emit,
     Event,
     HeldBack,
     PrivacySpent,
@@ -48,6 +52,7 @@ from personal_store import keys
 from personal_store.errors import StoreBusyError
 
 _WHAT = "ledger"
+_OF = "of"  # the name of a text that is one of several at once
 _DAY = 86_400.0
 _ROOM = 1 << 20  # bytes of free disk without which nothing is sent
 KEPT = (Sent, Received, Verified, HeldBack, PrivacySpent)
@@ -94,19 +99,30 @@ class Ledger:
         self._file = _open_shared(path)
         self._seal = None if key is None else Seal(key, salt_of(_last_line(path)))
         self._left = False  # whether anything left since it was opened
+        self._lock = threading.Lock()
 
-    def add(self, event: Event) -> None:
-        """Keep an event of what was sent; raises OSError if something left."""
+    def of_texts(self, count: int) -> list[Emit]:
+        """A reader for each of several texts that are written at once, whose lines
+        `read_lines` puts together again."""
+        if count == 1:
+            return [self.add]
+        return [partial(self.add, text=secrets.token_hex(4)) for _ in range(count)]
+
+    def add(self, event: Event, text: str = "") -> None:
+        """Keep an event of what was sent, of a text with this name if it is one of
+        several; raises OSError if something left."""
         if not isinstance(event, KEPT):
             return
         body = json.loads(to_json(event))
+        if text:
+            body[_OF] = text
         for one in _LEFT_OUT.get(type(event), ()):
             del body[one]
         line = json.dumps(body)
         if self._seal is not None:
             line = self._seal.closed(line.encode(), _WHAT)
         self._left = self._left or isinstance(event, Sent)
-        with self._needed():
+        with self._lock, self._needed():
             self._file.write(line + "\n")
 
     def close(self) -> None:
@@ -140,11 +156,18 @@ def read_ledger(path: Path, store: Path | None = None) -> Iterator[Entry]:
 
 
 def read_lines(path: Path, store: Path | None = None) -> Iterator[tuple[int, Body]]:
-    """Each line that holds an event, with its number; raises as `read_ledger` does."""
+    """Each line that holds an event, with its number; those of a text follow each other
+    if several were written at once. Raises as `read_ledger` does."""
     store = store or _store_beside(path)
-    for number, _, body in _lines(path, lambda: key_of(store) or keys.find(store)):
-        if body is not None:
-            yield number, body
+    lines = _lines(path, lambda: key_of(store) or keys.find(store))
+    found = [(number, body) for number, _, body in lines if body is not None]
+    first: dict[str, int] = {}
+
+    def place(line: tuple[int, Body]) -> int:
+        number, body = line
+        return first.setdefault(str(body[_OF]), number) if _OF in body else number
+
+    yield from sorted(found, key=place)
 
 
 def entry_of(body: Body, line: int = -1) -> Entry | None:

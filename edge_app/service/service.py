@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -19,7 +20,7 @@ from decoding_core.errors import (
     StoppedError,
 )
 from decoding_core.methods import build
-from decoding_core.protocols import Engine, Verifier
+from decoding_core.protocols import Engine, Method, Verifier
 from decoding_core.verifier import VerifierRole, role_of
 from edge_app.config.sealed import key_of
 from edge_app.decoding import events
@@ -52,7 +53,7 @@ from edge_app.service.requests import (
     ServiceConfig,
     WriteRequest,
 )
-from edge_app.service.text_job import TextJob, never_drawn
+from edge_app.service.text_job import Shared, TextJob, never_drawn
 from edge_app.transport import check_token_goes_safely, is_this_machine
 from edge_app.transport.child_server import ChildServer
 from edge_app.transport.client import CloudVerifier
@@ -76,10 +77,23 @@ if TYPE_CHECKING:
 LEARNT = 1000  # newest texts that an adapter may know by heart
 _MOMENT = 0.1  # seconds
 _STRETCHES = 3  # drafts of a stretch of a text
+_ROOM = 128  # tokens by which each of the next texts at once may be longer
 _BASE_HERE = (
     "the server's large model has other tokens than this device's model, so the base "
     "runs on this device"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What all texts that are written at once are written from."""
+
+    passages: Sequence[Passage]
+    given: Sequence[int]  # tokens of the text so far
+    index: PrivateIndex | None  # None: no server takes part
+    learnt: bool  # whether history and adapter are used
+    cache: TextSlots | None = None  # with a slot for each; None: they are not at once
+    shared: Shared | None = None
 
 
 def _source(passage: Passage) -> Source:
@@ -102,12 +116,17 @@ class WritingService:
         self._context: TextSlots | None = None
         self._base: TextSlots | None = None
         self._policy: TextSlots | None = None
+        self._more: TextSlots | None = None  # of several texts at once
+        self._threads: int | None = None  # the most for drafting; None: all cores
         self._reranker: LlamaReranker | None = None
         self._verifier: CloudVerifier | None = None
+        self._beside: list[CloudVerifier] = []  # of further texts written at once
         self._verifier_of: tuple[str, str] = "", ""
         self._own_words: ByteVocabulary | None = None
         self._shown_once: set[str] = set()  # notices
         self._allowed: list[str] = []  # by answers to this service
+        self._asking, self._connecting = threading.Lock(), threading.Lock()
+        self._answers: dict[str, MayLeave] = {}  # of the person, on the texts at hand
         self._quotes = QuoteReader()
         self._early: list[events.Event] = []  # before the text that reports them
         self._states: KeptStates | None = None  # of the text that is written
@@ -162,8 +181,8 @@ class WritingService:
             here = not server or is_this_machine(server)
             # The event of the text before is set if that was stopped.
             self._context.stop = stop or threading.Event()
-            threads = default_threads() if here and not offline else None
-            fit_threads(self._context, 1, threads)
+            self._threads = default_threads() if here and not offline else None
+            fit_threads(self._context, 1, self._threads)
             if self._reranker is None and config.reranker is not None:
                 self._reranker = load_reranker(config.reranker, config.engine)
 
@@ -177,25 +196,46 @@ class WritingService:
 
     def write(self, request: WriteRequest, emit: Emit, stop: threading.Event) -> None:
         """Write a text, with its events for `emit`. Raises DecodingError."""
-        request, role, history = self._filled_in(request)
+        self.write_tries([request], [emit], stop)
+
+    def write_tries(
+        self,
+        requests: Sequence[WriteRequest],
+        emits: Sequence[Emit],
+        stop: threading.Event,
+    ) -> None:
+        """Write several texts at once, each with its events for its own `emit`: the
+        requests differ in their seeds and temperatures alone. Raises DecodingError if
+        none of them could be written."""
+        filled = [self._filled_in(request) for request in requests]
+        request, role, history = filled[0]
         self._check(request, role, history)
+        tries = [one for one, _, _ in filled]
         if history == "generalist":  # the server is given the history itself
-            request = replace(request, guard="off")
+            tries = [replace(one, guard="off") for one in tries]
         offline = request.offline or not role.uses_generalist
         try:
             self._load(offline=offline, stop=stop)
         except StoppedError:
-            emit(events.Finished("stopped", events.Statistics()))
+            for emit in emits:
+                emit(events.Finished("stopped", events.Statistics()))
             return
         with self._working(), closing(self._ledger(prune=True)) as ledger:
-            tally = events.Tally()
+            self._answers.clear()
+            tallies = [events.Tally() for _ in tries]
+            notes = ledger.of_texts(len(tries))
+            heard = [
+                emit_to(tally.add, note, emit)
+                for tally, note, emit in zip(tallies, notes, emits, strict=True)
+            ]
             for event in self._early:
-                emit_to(tally.add, emit)(event)
+                emit_to(tallies[0].add, emits[0])(event)
             self._early.clear()
-            emit = emit_to(tally.add, ledger.add, emit)
             learnt = history != "nobody"
-            reason = self._written(request, role, emit, stop, learnt=learnt)
-            emit(events.Finished(reason, tally.statistics()))
+            reasons = self._written(tries, role, heard, stop, learnt=learnt)
+            for emit, reason, tally in zip(heard, reasons, tallies, strict=True):
+                if reason is not None:
+                    emit(events.Finished(reason, tally.statistics()))
             if self._states is not None:
                 self._keeping = threading.Thread(target=self._states.write)
                 self._keeping.start()
@@ -204,13 +244,13 @@ class WritingService:
     def write_revision(
         self, wanted: WriteRequest, revision: Revision, stop: threading.Event
     ) -> list[tuple[WriteRequest, list[events.Event]]]:
-        """Write a stretch of a text several times: the requests and what was heard of
-        each, the one first that does best what was asked for."""
+        """Write a stretch of a text several times at once: the requests and what was
+        heard of each, the one first that does best what was asked for."""
         stretch = revision.before, revision.stood, revision.after
         asked = replace(wanted, brief=revision.brief).of_stretch(*stretch)
         both = [(one, list[events.Event]()) for one in asked.tries(_STRETCHES)]
-        for request, heard in both:
-            self.write(request, heard.append, stop)
+        emits = [heard.append for _, heard in both]
+        self.write_tries([one for one, _ in both], emits, stop)
         return sorted(both, key=lambda one: -revision.fit(events.text_of(one[1])))
 
     def read_ahead(self, request: WriteRequest, stop: threading.Event) -> None:
@@ -238,42 +278,123 @@ class WritingService:
 
     def _written(
         self,
-        request: WriteRequest,
+        tries: Sequence[WriteRequest],
         role: VerifierRole,
-        emit: Emit,
+        emits: Sequence[Emit],
         stop: threading.Event,
         *,
         learnt: bool,
-    ) -> events.FinishReason:
-        """Write the text; `learnt`: whether history and adapter are used."""
-        model, context, config = self._model, self._context, self._config
+    ) -> list[events.FinishReason | None]:
+        """Write the texts; why each ended, None for one that failed while another did
+        not. `learnt`: whether history and adapter are used."""
+        model, config, request = self._model, self._config, tries[0]
         assert model is not None
-        assert context is not None
         given = model.vocabulary.tokenize(request.before) if request.before else []
-        request = replace(request, max_tokens=request.max_tokens + len(given))
-        gate, heard = None, emit
+        most = request.max_tokens + len(given)
+        index = None
         try:
             with self._store() as store:
                 asked = request
                 request, retrieved = self._found(store, request)
-                self._states = self._states_of(store, asked, context)
-                texts = [passage.text for passage in retrieved]
+                self._states = self._states_of(store, asked, self._cache(learnt=learnt))
                 if role.uses_generalist:
                     index = self._index(request, store, retrieved)
-                    quotes = Quotes(index, request.brief, texts)
-                    detokenize = model.vocabulary.detokenize
-                    heard = self._quotes.beside(quotes, detokenize, emit)
-                    gate = self._gate(request, index, emit) if learnt else None
         except StoppedError:
-            return "stopped"
+            return ["stopped"] * len(tries)
         word = word_on_languages(config.specialist, request.brief.text)
         if word is not None and word not in self._shown_once:
             self._shown_once.add(word)
-            emit(Notice(word))
+            emits[0](Notice(word))
+        found = [
+            replace(
+                one, brief=request.brief, background=request.background, max_tokens=most
+            )
+            for one in tries
+        ]
+        read = _Read(retrieved, given, index, learnt=learnt)
+        # What is read beside others may differ in its last bits.
+        assert request.privacy is not None
+        apart = config.engine.exact or request.privacy.binds
+        apart = apart or request.personalisation == "pad"
+        at_once = len(found) > 1 and not apart
+        read = self._shared(found, read, role.method, stop) if at_once else read
+        jobs = (
+            self._job(number if at_once else 0, one, len(found), role, emit, stop, read)
+            for number, (one, emit) in enumerate(zip(found, emits, strict=True))
+        )
+        try:
+            return _all_done(jobs, emits, at_once=at_once)
+        except MessageError:
+            if self._verifier is not None:  # it may have said other tokens than it has
+                self._verifier.forget_vocabulary()
+            raise
+        finally:
+            while self._beside:
+                self._beside.pop().close()
+
+    def _cache(self, *, learnt: bool, count: int = 1) -> TextSlots:
+        """The specialist's cache of a text; `learnt`: with its adapter."""
+        context = self._context
+        assert context is not None
+        return context if learnt or context.adapter is None else self._base_slots(count)
+
+    def _shared(
+        self,
+        tries: Sequence[WriteRequest],
+        read: _Read,
+        method: Method,
+        stop: threading.Event,
+    ) -> _Read:
+        """What texts are written from at once: besides, a cache for all of them, and
+        the prompt that they share."""
+        model, several = self._model, self._more
+        assert model is not None
+        cache = self._cache(learnt=read.learnt, count=len(tries))
+        how = model, cache, tries[0], method, lambda _: None, stop
+        first = TextJob(*how, states=self._states if read.learnt else None)
+        prompts = first.prompts(read.passages)
+        pool = len(prompts.private_ids) + len(tries) * (tries[0].max_tokens + _ROOM)
+        if several is not None and not (
+            several.adapter is cache.adapter
+            and several.slots >= len(tries)
+            and several.pool >= pool
+        ):
+            several.close()
+            several = None
+        if several is None:
+            length, adapter = cache.context_length, cache.adapter
+            several = model.open(len(tries), length, adapter=adapter, pool=pool)
+            fit_threads(several, len(tries), self._threads)
+        self._more = several
+        return replace(read, cache=several, shared=Shared(prompts, first, several))
+
+    def _job(
+        self,
+        slot: int,
+        request: WriteRequest,
+        count: int,
+        role: VerifierRole,
+        emit: Emit,
+        stop: threading.Event,
+        read: _Read,
+    ) -> Callable[[], events.FinishReason]:
+        """What writes one of `count` texts, in a slot of the caches."""
+        model, config, passages = self._model, self._config, read.passages
+        assert model is not None
+        gate, heard = None, emit
+        if read.index is not None:
+            texts = [passage.text for passage in passages]
+            quotes = Quotes(read.index, request.brief, texts)
+            # Each further text has a session of its own.
+            reader = QuoteReader() if slot else self._quotes
+            heard = reader.beside(quotes, model.vocabulary.detokenize, emit)
+            gate = self._gate(request, read.index, emit) if read.learnt else None
 
         def connect() -> Verifier:
             check_room(config.ledger)
-            client = self._connected(*self._ready_server(stop))
+            with self._connecting:
+                address = self._ready_server(stop)
+                client = self._connected(*address, beside=slot > 0)
             said = [(one.role, one.content) for one in public_messages(request.brief)]
             own = partial(self._words, model)
             on_server = role.uses_base  # unless the server has other tokens
@@ -293,15 +414,18 @@ class WritingService:
             return account_base()
 
         def base() -> Engine:
-            slots = self._base_slots()
-            slots.stop = stop
-            return slots.sequence()
+            cache = self._base_slots(1 if read.cache is None else count)
+            cache.stop = stop
+            return cache.sequence(slot)
 
         account, account_base = None, base
-        if self._needs_account(request, role) and learnt:
+        if self._needs_account(request, role) and read.learnt:
             # Read twice: by the account, and as part of the verifier if it is one.
             shared = RememberedRows(base())
             assert request.privacy is not None
+            limits = request.privacy
+            if limits.text is not None:  # of all texts together
+                limits = replace(limits, text=limits.text / count)
             address = self._settings.server.rstrip("/")
             server = address if self._child is None else "this machine"
             day, path = datetime.now().astimezone().date(), spent_path(config.ledger)
@@ -310,9 +434,9 @@ class WritingService:
                 request.settings.draw(),
                 shared,
                 emit,
-                request.privacy,
+                limits,
                 judges=role.draft_limit > 0 and not role.adds_draft,
-                never=never_drawn(model.vocabulary, request, retrieved),
+                never=never_drawn(model.vocabulary, request, passages),
                 today=spent.read(),
                 note=spent.add,
                 public=PublicText(gate, request.max_tokens),
@@ -326,26 +450,22 @@ class WritingService:
         )
         if request.offline and role.uses_generalist:
             verifier = OfflineVerifier
-        if context.adapter is not None and not learnt:
-            context = self._base_slots()
+        context = read.cache or self._cache(learnt=read.learnt)
         # Nobody starts a server that we started again in mid-text.
         patience = Patience() if self._child is None else Patience(pauses=())
         # Its session stays open: another version reads on from where the two differ.
         job = TextJob(
             *(model, context, request, role.method, emit, stop, patience),
-            keeps_session=True,
+            slot=slot,
+            keeps_session=slot == 0,
             draws=account,
             gate=gate,
-            given_ids=given,
+            given_ids=read.given,
             policy=self._policy_slots(request),
-            states=self._states if learnt else None,
+            states=self._states if read.learnt else None,
+            shared=read.shared,
         )
-        try:
-            return job.run(verifier, retrieved)
-        except MessageError:
-            if self._verifier is not None:  # it may have said other tokens than it has
-                self._verifier.forget_vocabulary()
-            raise
+        return lambda: job.run(verifier, passages)
 
     def _words(self, model: Model) -> ByteVocabulary:
         """The specialist's tokens by their bytes, listed once."""
@@ -353,12 +473,16 @@ class WritingService:
             self._own_words = bytes_of(model)
         return self._own_words
 
-    def _base_slots(self) -> TextSlots:
-        """A second cache over the specialist's weights, without an adapter."""
+    def _base_slots(self, count: int = 1) -> TextSlots:
+        """A cache for several texts over the specialist's weights, without an
+        adapter."""
         assert self._model is not None
         assert self._context is not None
+        if self._base is not None and self._base.slots < count:
+            self._base.close()
+            self._base = None
         if self._base is None:
-            self._base = self._model.open(1, self._context.context_length)
+            self._base = self._model.open(count, self._context.context_length)
         return self._base
 
     def _policy_slots(self, request: WriteRequest) -> TextSlots | None:
@@ -463,7 +587,10 @@ class WritingService:
             )
 
         def may_leave(held: events.HeldBack) -> bool:
-            answer: MayLeave = "no" if person is None else person(held)
+            with self._asking:  # one question at a time, and none twice
+                if person is not None and held.text not in self._answers:
+                    self._answers[held.text] = person(held)
+                answer: MayLeave = self._answers.get(held.text, "no")
             if answer == "always":
                 phrase = " ".join(held.text.split()).strip(".,;:!?\"'()")
                 self._allowed.append(phrase)
@@ -643,17 +770,25 @@ class WritingService:
                 if self._closing.is_set():
                     self._free()
 
-    def _connected(self, url: str, token: str, certificate: str = "") -> CloudVerifier:
-        """The verifier at an address; its connection is kept from text to text."""
+    def _connected(
+        self, url: str, token: str, certificate: str = "", *, beside: bool = False
+    ) -> CloudVerifier:
+        """The verifier at an address; its connection is kept from text to text, unless
+        it is one `beside` that."""
+        made = partial(
+            CloudVerifier,
+            *(url, token, lambda _: None),
+            certificate=certificate,
+            cadence=self._settings.cadence,
+            token_lists=TokenLists(self._config.ledger.parent / "token-lists"),
+        )
+        if beside:
+            self._beside.append(made())
+            return self._beside[-1]
         if self._verifier_of != (url, token):
             self._hang_up()
         if self._verifier is None:
-            self._verifier = CloudVerifier(
-                *(url, token, lambda _: None),
-                certificate=certificate,
-                cadence=self._settings.cadence,
-                token_lists=TokenLists(self._config.ledger.parent / "token-lists"),
-            )
+            self._verifier = made()
             self._verifier_of = url, token
         return self._verifier
 
@@ -685,13 +820,13 @@ class WritingService:
         try:
             self._hang_up()
         finally:  # also if the ledger cannot be written
-            caches = self._context, self._base, self._policy
+            caches = self._context, self._base, self._policy, self._more
             loaded = *caches, self._reranker, self._model
             for one in (self._child, *loaded):
                 if one is not None:
                     one.close()
             self._child = self._context = self._base = self._model = None
-            self._policy = None
+            self._policy = self._more = None
             self._own_words = None
             self._reranker = None
 
@@ -707,3 +842,30 @@ class WritingService:
         store = Store.open(sample)
         make_ready(store)
         return store
+
+
+def _all_done(
+    jobs: Iterable[Callable[[], events.FinishReason]],
+    emits: Sequence[Emit],
+    *,
+    at_once: bool,
+) -> list[events.FinishReason | None]:
+    """What all jobs return, run at once or one after the other. If some fail, None
+    stands for each of these, whose `emit` gets the reason; if all do, the first error
+    is raised."""
+    if at_once:
+        with ThreadPoolExecutor(len(emits), "try") as pool:
+            jobs = [pool.submit(job).result for job in jobs]
+    done = list[events.FinishReason | None]()
+    errors = dict[int, DecodingError]()
+    for number, job in enumerate(jobs):
+        try:
+            done.append(job())
+        except DecodingError as error:
+            errors[number] = error
+            done.append(None)
+    if len(errors) == len(emits):
+        raise errors[0]
+    for number, why in errors.items():
+        emits[number](Notice(f"one of {len(emits)} drafts was given up: {why}"))
+    return done

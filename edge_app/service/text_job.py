@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from decoding_core.errors import CloudUnreachableError, StoppedError
 from decoding_core.messages import OpenSession
@@ -19,6 +20,7 @@ from edge_app.decoding.loop import DecodeLoop, Gate
 from edge_app.decoding.on_device import OfflineVerifier
 from edge_app.decoding.rescoring import RescoredEngine
 from edge_app.decoding.session import Patience, VerifierSession, go_alone
+from edge_app.decoding.together import Together
 from edge_app.retrieval.context import PromptBuilder, Prompts
 from edge_app.service.kept_states import KeptStates
 from edge_app.service.requests import WriteRequest
@@ -29,6 +31,34 @@ from models.running.interface import Model, TextSlots, Vocabulary
 from personal_store import Passage
 
 _PIECE = 128  # tokens that are read ahead at once, and lost at most
+
+
+class Shared:
+    """What texts that are written at once have in common: a prompt, which one slot
+    reads and the others hold as well, and the passes over their drafts."""
+
+    def __init__(self, prompts: Prompts, first: TextJob, context: TextSlots) -> None:
+        """`first` is a job in a cache of its own, which holds the prompt of a text that
+        was read ahead."""
+        self.prompts, self.passes = prompts, Together(context)
+        self._first, self._context = first, context
+        self._held = False
+        self._lock = threading.Lock()
+
+    def hold(self, slot: int) -> None:
+        """Have a slot hold the prompt, but for the token that is drafted from."""
+        token_ids = list(self.prompts.private_ids[:-1])
+        context, source = self._context, self._first.context
+        with self._lock:
+            if not self._held:
+                if source.saves and context.tokens(0)[: len(token_ids)] != token_ids:
+                    self._first.hold_prompt(self.prompts)
+                    context.restore(0, token_ids, source.save(0), len(token_ids))
+                hold_text(context.sequence(), token_ids)
+                self._held = True
+            if slot:
+                context.share(0, slot, len(token_ids))
+        hold_text(context.sequence(slot), token_ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +72,7 @@ class TextJob:
     emit: Emit
     stop: threading.Event
     patience: Patience = field(default_factory=Patience)  # with a lost server
+    slot: int = 0  # of the context, and of the policy's
     keeps_session: bool = False  # open for another version of the text
     draws: Draws | None = None  # a privacy account that draws; None: nothing is counted
     gate: Gate | None = None  # the guard of the drafts; None: all may leave
@@ -50,12 +81,13 @@ class TextJob:
     """The specialist without its adapter, whose likeliest tokens it weighs anew; None:
     it writes by itself."""
     states: KeptStates | None = None  # prompts as read; None: none is used or kept
+    shared: Shared | None = None  # with other texts that are written at once
 
     def read_ahead(self, passages: Sequence[Passage]) -> None:
         """Have the specialist read its prompt before the text is asked for; `run` goes
         on from there. Raises StoppedError once `stop` is set, and keeps the tokens read
         so far."""
-        token_ids = self._prompts(passages).private_ids[:-1]
+        token_ids = self.prompts(passages).private_ids[:-1]
         engine = self._engine()
         if self.states is not None:
             self.states.restore(token_ids)
@@ -77,7 +109,7 @@ class TextJob:
         engine = self._engine()
         verifier: Verifier = OfflineVerifier()
         try:
-            prompts = self._prompts(passages)
+            prompts = self.shared.prompts if self.shared else self.prompts(passages)
             worn = self.context.adapter
             adapter = "" if worn is None else worn.name
             reads = request.personalisation
@@ -91,12 +123,14 @@ class TextJob:
             )
             if self.given_ids:
                 emitter.given(self.given_ids)
-            role = role_of(settings.terms(), self.method)
+            role, waiting = role_of(settings.terms(), self.method), None
+            if self.shared is not None:
+                waiting = partial(self.shared.passes.away, self.slot)
             with ThreadPoolExecutor(1) as readers:
                 # The specialist reads its prompt while the server is asked and reads
                 # its own. What goes wrong here goes wrong again in the loop.
                 if request.offline or role.uses_specialist:
-                    readers.submit(self._hold_prompt, engine, prompts)
+                    readers.submit(self.hold_prompt, prompts)
                 never = never_drawn(vocabulary, request, passages)
                 try:
                     verifier = connect()
@@ -134,6 +168,7 @@ class TextJob:
                 draws=self.draws,
                 gate=self.gate,
                 given_ids=self.given_ids,
+                waiting=waiting,
             )
             for _ in loop.blocks():
                 if self.stop.is_set():
@@ -148,28 +183,35 @@ class TextJob:
         except StoppedError:
             return "stopped"
         finally:
+            if self.shared is not None:
+                self.shared.passes.leave(self.slot)
             if not self.keeps_session:
                 verifier.close()
         return loop.ended
 
-    def _hold_prompt(self, engine: Engine, prompts: Prompts) -> None:
+    def hold_prompt(self, prompts: Prompts) -> None:
         """Have the specialist hold its prompt, but for the token it drafts from."""
+        if self.shared is not None:
+            self.shared.hold(self.slot)
+            return
         token_ids = prompts.private_ids[:-1]
         if self.states is not None:
             self.states.restore(token_ids)
-        hold_text(engine, token_ids)
+        hold_text(self._engine(), token_ids)
         if self.states is not None:
             self.states.copy(token_ids, prompts.sources)
 
     def _engine(self) -> Engine:
         """The specialist that drafts; `stop` aborts its readings."""
         self.context.stop = self.stop
+        if self.shared is not None:
+            return self.shared.passes.engine(self.slot)
         if self.policy is None:
-            return self.context.sequence()
+            return self.context.sequence(self.slot)
         self.policy.stop = self.stop
         return RescoredEngine(self.policy.sequence(), self.context.sequence())
 
-    def _prompts(self, passages: Sequence[Passage]) -> Prompts:
+    def prompts(self, passages: Sequence[Passage]) -> Prompts:
         """The prompts of both models."""
         request = self.request
         builder = PromptBuilder(

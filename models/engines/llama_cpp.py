@@ -149,9 +149,8 @@ class LlamaContext(TextSlots):
         parameters = model.context_parameters()
         parameters.n_batch = parameters.n_ubatch = _BATCH
         # llama.cpp rounds the pool, or each stream, up to a multiple of 256 by itself.
-        pool = model.settings.kv_tokens
-        parameters.kv_unified = self._pooled = self._exact or pool is not None
-        parameters.n_ctx = pool or self.context_length * slots
+        parameters.kv_unified = self._pooled = self._exact or self.pool > 0
+        parameters.n_ctx = self.pool or self.context_length * slots
         parameters.n_seq_max = slots
         if self._exact:
             parameters.n_ctx += _SCRATCH
@@ -265,6 +264,14 @@ class LlamaContext(TextSlots):
         done = self._library.llama_memory_seq_rm(self._memory, slot, position, -1)
         if not done:
             raise EngineError("this model cannot forget a part of what it read")
+
+    def _share(self, source: int, slot: int, length: int) -> bool:
+        # Streams can only be copied whole.
+        end = length if self._pooled else -1
+        copy = self._library.llama_memory_seq_cp
+        copy(self._memory, source, slot, min(0, end), end)
+        self._forget(slot, length)
+        return True
 
     def _save(self, slot: int) -> bytes:
         size = self._library.llama_state_seq_get_size(self._handle, slot)

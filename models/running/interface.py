@@ -129,10 +129,14 @@ class Model(ABC):
         *,
         adapter: PersonalAdapter | None = None,
         owns_model: bool = False,
+        pool: int = 0,
     ) -> TextSlots:
         """Make room for texts over this model; as `TextSlots` is made."""
         return self.slots_type(
-            self, slots, context_length, adapter=adapter, owns_model=owns_model
+            *(self, slots, context_length),
+            adapter=adapter,
+            owns_model=owns_model,
+            pool=pool,
         )
 
     @abstractmethod
@@ -169,10 +173,13 @@ class TextSlots(ABC):
         *,
         adapter: PersonalAdapter | None = None,
         owns_model: bool = False,
+        pool: int = 0,
     ) -> None:
         """Make room for `slots` texts, each of up to `context_length` tokens (None: as
         many as the model was trained to read), read with `adapter` (None: the weights
-        as they are). Closing the slots also closes the model if `owns_model`.
+        as they are). Together they have up to `pool` tokens, those that they `share`
+        counted once, if the engine keeps them in one pool (0: as the settings say).
+        Closing the slots also closes the model if `owns_model`.
 
         Raises:
             InvalidSettingsError: more slots than the engine can hold.
@@ -183,6 +190,7 @@ class TextSlots(ABC):
         self.slots = slots
         self.context_length = context_length or model.context_length
         self.adapter = adapter
+        self.pool = pool or model.settings.kv_tokens or 0
         self.vocabulary_size = model.vocabulary_size
         self.stop = threading.Event()
         """Set it to abort a long evaluation from another thread."""
@@ -266,6 +274,16 @@ class TextSlots(ABC):
             self._together[slot] = len(token_ids)
             return True
 
+    def share(self, source: int, slot: int, length: int) -> None:
+        """Have a slot hold the first tokens of another as well, or nothing if the
+        engine cannot."""
+        with self._lock:
+            self._forget(slot, 0)
+            self._tokens[slot], self._together[slot] = [], 0
+            if self._open and self._share(source, slot, length):
+                self._tokens[slot] = self._tokens[source][:length]
+                self._together[slot] = min(self._together[source], length)
+
     def interrupt(self) -> None:
         """Abort a long evaluation, from another thread."""
         self.stop.set()
@@ -324,6 +342,11 @@ class TextSlots(ABC):
     @abstractmethod
     def _forget(self, slot: int, position: int) -> None:
         """Drop what the engine's cache holds of a slot from a position on."""
+
+    def _share(self, source: int, slot: int, length: int) -> bool:
+        """As `share`, with an empty slot; False: nothing is shared."""
+        del source, slot, length
+        return False
 
     def _save(self, slot: int) -> bytes:
         """As `save`, while the slots are open; of an engine that `saves`."""

@@ -10,6 +10,9 @@ from cloud_api.engine.scheduler import AHEAD, CHUNK, PromptPace, Round, Schedule
 from cloud_api.errors import StaleBlockError
 from decoding_core.errors import CloudBusyError, EngineError, SessionLostError
 from decoding_core.messages import Candidates, Verdict
+from models.engines.llama_cpp import LlamaModel
+from models.files import locate
+from models.running.settings import EngineSettings
 from tests.cloud_api.cloud_fakes import BASE, GENERALIST, fake_models, logits_after
 from tests.waiting import PATIENCE
 
@@ -330,6 +333,27 @@ def test_a_new_text_keeps_the_slot_and_what_both_begin_with():
     assert isinstance(old.result, StaleBlockError)
     assert block.result == NOTHING
     assert desk.calls[1:] == [{0: [60, 61]}, {0: [5, 6]}]
+
+
+def test_drafts_of_one_request_read_their_prompt_once():
+    """The slot of another text of the same user has it; nobody else's is looked at."""
+    model = LlamaModel(locate("specialist"), EngineSettings(extra_buffers=False))
+    models = Models(model.open(3, 256), model.open(3, 256))
+    desk, ids = Desk(models), tuple(range(5, 85))
+    both = [desk.add(name, ids, party=("ana", name)) for name in "ab"]
+    desk.read_all()
+    read = models.counts.generalist.tokens
+    assert len(ids) < read <= len(ids) + 4
+    assert models.counts.base.tokens == read
+    desk.add("c", ids, party=("ben", "z"))
+    desk.read_all()
+    assert models.counts.generalist.tokens == read + len(ids)
+    for one, other in zip(*(one.logits for one in both), strict=True):
+        assert np.allclose(one, other, atol=1e-3)
+    desk.scheduler.close(SessionLostError("the test ends"))
+    for slots in models.each():
+        slots.close()
+    model.close()
 
 
 def test_both_models_read_at_the_same_time_where_they_may():

@@ -62,6 +62,10 @@ class ScriptedService:
 
     write_revision = WritingService.write_revision
 
+    def write_tries(self, requests, emits, stop):
+        for request, emit in zip(requests, emits, strict=True):
+            self.write(request, emit, stop)
+
     def close(self):
         self.closed = True
 

@@ -66,6 +66,33 @@ def path(tmp_path):
     return found
 
 
+def test_texts_that_were_written_at_once_are_told_one_after_the_other(tmp_path):
+    """Each message belongs to its own text, in whatever order the lines were written;
+    what stands around them stays where it is."""
+    path = tmp_path / "ledger.jsonl"
+    with closing(Ledger(path)) as ledger:
+        ledger.add(opening("please"))
+        one, other = ledger.of_texts(2)
+        for write, event in (
+            (one, opening("please thank Ana")),
+            (other, opening("please thank Ana")),
+            (other, block(0, 0, "", "her blue")),
+            (one, block(0, 0, "", "boat sank off")),
+            (other, verdict(2, 1)),
+            (one, verdict(3, 3)),
+        ):
+            write(event)
+        ledger.add(opening("thank"))
+    found = [in_words(one, detokenize) for one in sendings(path)]
+    assert [next(iter(one.values())) for one in found] == [
+        *(" please", " please thank Ana", " boat sank off"),
+        *(" please thank Ana", " her blue", " thank"),
+    ]
+    assert found[2]["verdict"] == "all drafted tokens kept"
+    assert found[4]["verdict"] == "1 of 2 drafted tokens kept"
+    assert ledger.of_texts(1) == [ledger.add]
+
+
 def test_each_message_says_what_its_bytes_say(path):
     """With what became of each draft: kept, refused in part, void, not known."""
     found = [in_words(one, detokenize) for one in last_text(sendings(path))]

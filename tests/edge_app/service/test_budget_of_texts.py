@@ -76,9 +76,10 @@ def test_what_is_no_secret_is_asked_once_for_all(service, monkeypatch):
     (_, nobody), (_, person), (later, _) = gates
     assert not nobody(held)
     assert not person(held)
-    assert person(held)
+    assert not person(held)  # nobody is asked twice
+    assert person(replace(held, text=" Zoltan."))
     assert not kept
-    assert person(held)
+    assert person(replace(held, text=" Zoltan;"))
     assert kept == ["Zoltan"]
     events_of(service, request)
     assert not later.is_public("zoltan")
@@ -115,6 +116,29 @@ def test_what_a_text_tells_stands_in_events_ledger_and_the_sum_of_the_day(
         if spent > limit:
             break
     assert spent > limit
+
+
+@pytest.mark.slow
+def test_several_texts_at_once_tell_no_more_than_one_may(service, tmp_path):
+    """Each has its share of both limits; what all of them told is kept of the day."""
+    free = told(service, PrivacyLimits(), base="edge")[-1].total
+    limits = PrivacyLimits(text=0.6 * free, day=1.5 * free)
+    settings = MethodSettings(temperature=0.8, seed=4, threshold=0.3)
+    request = WriteRequest(
+        Request("Thank Ana for the photos.", recipient="Ana"),
+        settings=settings,
+        max_tokens=10,
+        privacy=limits,
+    )
+    heard = [[], [], []]
+    emits = [one.append for one in heard]
+    service.write_tries(request.tries(3), emits, threading.Event())
+    spent = [[e for e in one if isinstance(e, PrivacySpent)][-1] for one in heard]
+    assert all(one.total <= limits.text / 3 + 1e-6 for one in spent)
+    assert any(one.total > 0 for one in spent)
+    (day,) = read_spent(spent_path(tmp_path / "ledger.jsonl")).values()
+    assert day[URL] == pytest.approx(free + sum(one.total for one in spent))
+    assert day[URL] <= limits.day
 
 
 def test_what_keeps_no_budget_is_refused_before_anything_is_sent(service, tmp_path):

@@ -8,7 +8,12 @@ from dataclasses import replace
 
 import pytest
 
-from decoding_core.errors import CloudUnreachableError, DecodingError, StoppedError
+from decoding_core.errors import (
+    CloudError,
+    CloudUnreachableError,
+    DecodingError,
+    StoppedError,
+)
 from decoding_core.settings import MethodSettings
 from edge_app.config.settings import Settings
 from edge_app.decoding.events import Drafted, Finished, Notice, Sent, Settled
@@ -16,9 +21,10 @@ from edge_app.privacy.ledger import read_ledger
 from edge_app.service import service as service_module
 from edge_app.service.requests import WriteRequest
 from edge_app.service.service import WritingService
-from edge_app.service.text_job import _PIECE
+from edge_app.service.text_job import _PIECE, TextJob
 from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.prompts import Request
+from models.running.settings import EngineSettings
 from tests.edge_app.service.scripted import HANGING_UP, URL
 from tests.waiting import wait_until
 
@@ -49,8 +55,15 @@ def write(service, read, seed=1):
     service.write(replace(REQUEST, settings=settings), emit, threading.Event())
     assert isinstance(events[-1], Finished)
     assert not [event for event in events if isinstance(event, Notice)]
-    tokens = [t.id for e in events if isinstance(e, Settled) for t in e.tokens]
-    return tokens, before[0], [event for event in events if isinstance(event, Sent)]
+    return (
+        tokens_of(events),
+        before[0],
+        [event for event in events if isinstance(event, Sent)],
+    )
+
+
+def tokens_of(events):
+    return [t.id for e in events if isinstance(e, Settled) for t in e.tokens]
 
 
 def read_ahead(service, request=REQUEST, stop=None):
@@ -127,6 +140,48 @@ def test_stopped_in_the_middle_it_keeps_what_was_read(
     read_ahead(service)
     assert service._context.position(0) == _PIECE + sum(read) > 2 * _PIECE
     assert write(service, read)[1] <= 2
+
+
+def test_several_texts_at_once_are_those_of_their_seeds(
+    config, service, connections, monkeypatch
+):
+    """Each has a session of its own, of which all bytes stand in the ledger, and all
+    but the first are closed; one that fails ends no other."""
+    brief = Request("Thank Ana for the photos.", recipient="Ana")
+    requests = replace(REQUEST, brief=brief, max_tokens=6).tries(2)
+    run = TextJob.run
+
+    def failing(self, *arguments):
+        if self.slot == 1:
+            raise CloudError("gone")
+        return run(self, *arguments)
+
+    def together():
+        heard = [[], []]
+        emits = [one.append for one in heard]
+        service.write_tries(requests, emits, threading.Event())
+        return heard
+
+    heard = together()
+    assert all(isinstance(one[-1], Finished) for one in heard)
+    opened = [[what for what, *_ in one.asked] for one in connections]
+    assert opened == [["hello", "open"], ["open"]]
+    sent = sum(e.size for one in heard for e in one if isinstance(e, Sent))
+    assert sum(entry.size for entry in read_ledger(config.ledger)) == sent
+    several, alone = [tokens_of(one) for one in heard], []
+    for request in requests:
+        events = []
+        service.write(request, events.append, threading.Event())
+        alone.append(tokens_of(events))
+    assert several == alone
+    assert alone[0] != alone[1]
+    with monkeypatch.context() as patched:
+        patched.setattr(TextJob, "run", failing)
+        first, second = together()
+    assert tokens_of(first) == alone[0]
+    assert second == [Notice("one of 2 drafts was given up: gone")]
+    service._config = replace(config, engine=EngineSettings(exact=True))
+    assert [tokens_of(one) for one in together()] == alone  # one after the other
 
 
 def test_nothing_is_read_for_a_method_that_needs_no_history(service, read):

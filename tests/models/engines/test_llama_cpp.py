@@ -170,3 +170,19 @@ def test_a_token_listed_twice_is_refused_before_llama_cpp_sees_it(tmp_path):
     path.write_bytes(path.read_bytes().replace(b"<298>", b"<299>"))
     with pytest.raises(ModelError, match="twice"):
         LlamaModel(path, EngineSettings(extra_buffers=False))
+
+
+@pytest.mark.parametrize("pool", [0, 512])
+def test_a_slot_shares_what_another_has_read(model, pool):
+    """In a pool without a copy, and as a copy of a stream; both read on apart."""
+    slots = model.open(2, 256, pool=pool)
+    ids = model.vocabulary.tokenize("The pier photos came out well. " * 8)
+    one, other = slots.sequence(0), slots.sequence(1)
+    one.evaluate(ids)
+    slots.share(0, 1, len(ids) - 2)
+    assert other.tokens == ids[:-2]
+    again = other.evaluate(ids[-2:])
+    one.rollback(len(ids) - 2)
+    assert np.array_equal(one.evaluate(ids[-2:]), again)
+    assert not np.array_equal(one.evaluate(ids[:2]), other.evaluate(ids[2:4]))
+    slots.close()
