@@ -181,12 +181,11 @@ def _server(settings: Settings) -> str:
     if not chosen.server:
         return "none set; one is started on this machine when needed"
     check_token_goes_safely(chosen.server, chosen.token, in_clear=chosen.token_in_clear)
-    connection = Connection(
-        chosen.server, chosen.token, lambda _: None, certificate=chosen.certificate
-    )
-    with closing(connection):
-        connection.request("ready", "GET", "/readyz")
-        models = connection.request("models", "GET", "/v1/models")
+    how = chosen.token, lambda _: None, None, chosen.certificate
+    for address in (*chosen.also_at.split(), chosen.server):
+        with closing(Connection(address, *how)) as connection:
+            connection.request("ready", "GET", "/readyz")
+            models = connection.request("models", "GET", "/v1/models")
     if "generalist" not in models:
         raise DecodingError(f"what answers at {chosen.server} is no SpecSteer server")
     theirs = models.get("version")

@@ -72,10 +72,13 @@ def service_config(
     adapter = worn(words, settings.personalisation)
     address = settings.server if server is None else server
     token, kept = settings.token, state_folder() / "cloud-token"
-    certificate = settings.certificate
+    certificate, also_at = settings.certificate, settings.also_at
+    for other in also_at.split():
+        if not other.startswith("https://"):
+            raise InvalidSettingsError(f"also_at: {other} does not begin with https://")
     if address != settings.server:
         # What the paired server gave goes to no other one.
-        paired, certificate = read_paired(state_folder()), ""
+        paired, certificate, also_at = read_paired(state_folder()), "", ""
         token = "" if paired is not None and token == paired.token else token
     if not token and is_this_machine(address) and kept.is_file():
         # Of a server that the same person runs here; no other machine is given it.
@@ -88,7 +91,11 @@ def service_config(
         adapter=PersonalAdapter(adapter, settings.lora_scale) if adapter else None,
         sample_store=sample_store_path() if sample or may_sample else None,
         settings=replace(
-            settings, server=address, token=token, certificate=certificate
+            settings,
+            server=address,
+            also_at=also_at,
+            token=token,
+            certificate=certificate,
         ),
         allowed=read_allowed(),
         allow_always=allow_always,

@@ -55,6 +55,7 @@ _GROUPS = {
     },
     "The checker": {
         "server": "address of the server",
+        "also_at": "its other addresses",
         "token": "token of the server",
         "token_in_clear": "token without TLS",
         "certificate": "certificate it shows",

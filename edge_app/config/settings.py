@@ -82,6 +82,7 @@ class Settings:
     """The device's settings; every field can be a line of `settings.toml`."""
 
     server: str = ""  # address of a verifier server; empty: one is started here
+    also_at: str = ""  # further https addresses of its household, tried in turn
     token: str = field(default="", repr=False)  # what `server` asks for
     token_in_clear: bool = False  # send the token also if the address is not encrypted
     certificate: str = field(default="", repr=False)

@@ -781,6 +781,7 @@ class WritingService:
             certificate=certificate,
             cadence=self._settings.cadence,
             token_lists=TokenLists(self._config.ledger.parent / "token-lists"),
+            others=() if self._child else tuple(self._settings.also_at.split()),
         )
         if beside:
             self._beside.append(made())

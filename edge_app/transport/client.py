@@ -22,7 +22,8 @@ import re
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
@@ -168,7 +169,7 @@ class Connection:
         Raises CloudRefusedError for an invalid address, token or certificate.
         """
         self.url = _checked(url)
-        self._pinned = bool(certificate)
+        self._token, self._certificate = token, certificate
         if certificate and not self.url.startswith("https://"):
             raise CloudRefusedError(
                 f"{self.url} has no TLS, and this device was paired with a server that "
@@ -209,6 +210,11 @@ class Connection:
     def awaits_answers(self) -> bool:
         """Whether answers to what was sent on the WebSocket are still to come."""
         return self._awaited > 0
+
+    def moved(self, url: str) -> Connection:
+        """Another one in its place, to the same server at another address."""
+        self.close()
+        return Connection(url, self._token, self._emit, self._stop, self._certificate)
 
     def attach(self, emit: Emit, stop: threading.Event) -> None:
         """Report to another `emit`, and end waits when another `stop` is set."""
@@ -386,7 +392,7 @@ class Connection:
                 slow = complaint == TOO_SLOW
                 kind = CloudSlowError if slow else CloudUnreachableError
                 raise kind(f"the server at {self.url} {complaint}") from error
-            raise _no_answer(error, self.url, pinned=self._pinned) from error
+            raise _no_answer(error, self.url, pinned=bool(self._certificate)) from error
 
     @contextmanager
     def _sent(
@@ -667,9 +673,12 @@ class CloudVerifier:
         certificate: str = "",
         cadence: float = 0.0,
         token_lists: TokenLists | None = None,
+        others: Sequence[str] = (),
     ) -> None:
         """Prepare a session; `cadence` is in milliseconds, and tokens of the server
-        that are not the device's are kept in `token_lists`."""
+        that are not the device's are kept in `token_lists`. Where nobody answers, the
+        `others` are tried in turn: addresses of the same household."""
+        self._others = deque(map(_checked, others))
         self._connection = Connection(url, token, emit, stop, certificate)
         self._cadence = Cadence(cadence)
         self._stop = stop or threading.Event()
@@ -706,6 +715,21 @@ class CloudVerifier:
         Raises CloudBusyError, CloudUnreachableError, CloudRefusedError, StoppedError,
         and ContextFullError if the text leaves no room in the server's models.
         """
+        for _ in range(len(self._others)):
+            try:
+                return self._open(request)
+            except CloudUnreachableError:
+                self._move()
+        return self._open(request)
+
+    def _move(self) -> None:
+        """Go on at the next address, where no session is open."""
+        self._others.append(self.url)
+        self._connection = self._connection.moved(self._others.popleft())
+        self._session_id = ""
+
+    def _open(self, request: OpenSession) -> SessionOpened:
+        """The same at the present address."""
         role, body = role_of(request.terms), wire_json.open_to_json(request)
         if request.version == BYTES_VERSION:
             role = bytes_role(role)
@@ -873,6 +897,9 @@ class CloudVerifier:
             self._answer = self._error = None
             if isinstance(error, SessionLostError):
                 self._session_id = ""
+            elif self._others and type(error) is CloudUnreachableError:
+                self._move()
+                raise SessionLostError("another server is asked") from error
             raise
 
     def _send(self, block: DraftBlock) -> None:

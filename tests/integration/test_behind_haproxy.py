@@ -1,6 +1,6 @@
 """Two servers of one household behind a real HAProxy that passes TLS through, as
-deploy/haproxy.cfg has it: one is killed, or told to stop, under texts of several
-people, and no text shows it."""
+deploy/haproxy.cfg has it, or known to the devices by two addresses: one is killed, or
+told to stop, under texts of several people, and no text shows it."""
 
 import json
 import os
@@ -37,12 +37,6 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="one loopback address"),
 ]
 TEXTS, TOKENS = int(os.environ.get("SPECSTEER_TEXTS", "8")), 40
-CONFIGURATION = ROOT / "deploy" / "haproxy.cfg"
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return free.getsockname()[1]
 
 
 def answers(port):
@@ -65,15 +59,16 @@ def serving(home):
 @contextmanager
 def haproxy(folder, ports):
     """Its address, before servers at these ports."""
-    port, text = free_port(), CONFIGURATION.read_text()
+    text = (ROOT / "deploy" / "haproxy.cfg").read_text()
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
     shipped = "10.0.0.11:8765", "10.0.0.12:8765", "bind :8765"
     here = *(f"127.0.0.1:{one}" for one in ports), f"bind 127.0.0.1:{port}"
     for old, new in zip(shipped, here, strict=True):
         assert text.count(old) == 1
         text = text.replace(old, new)
-    path = folder / "haproxy.cfg"
-    path.write_text(text)
-    with subprocess.Popen(["haproxy", "-db", "-f", path]) as child:
+    (folder / "haproxy.cfg").write_text(text)
+    with subprocess.Popen(["haproxy", "-db", "-f", folder / "haproxy.cfg"]) as child:
         try:
             wait_until(lambda: answers(port))
             yield f"https://127.0.0.1:{port}"
@@ -86,7 +81,6 @@ def household(tmp_path):
     """Two servers that share people and certificate by a backup, a device's token and
     the certificate, and the proxy's address."""
     first, second = tmp_path / "first", tmp_path / "second"
-    first.mkdir(0o700)
     second.mkdir(0o700)
     with ExitStack() as stack:
         servers = [stack.enter_context(serving(first))]
@@ -101,15 +95,17 @@ def household(tmp_path):
         yield servers, url, token, pem[pem.index("-----BEGIN CERT") :]
 
 
-def device(household, number):
-    """The client of a device with an address of its own, and what it sends."""
-    _, url, token, certificate = household
-    events, own = (
-        [],
-        partial(httpx.HTTPTransport, local_address=f"127.0.1.{number + 1}"),
-    )
+def device(household, number, proxied=True):
+    """The client of a device with an address of its own, and what it sends; without the
+    proxy it knows the servers, and begins at either."""
+    servers, url, token, certificate = household
+    others = [] if proxied else [f"https://127.0.0.1:{port}" for _, port in servers]
+    url = url if proxied else others.pop(number % 2)
+    events, at = [], f"127.0.1.{number + 1}"
+    own = partial(httpx.HTTPTransport, local_address=at)
     with patch.object(client.httpx, "HTTPTransport", own):
-        return CloudVerifier(url, token, events.append, certificate=certificate), events
+        given = {"certificate": certificate, "others": others}
+        return CloudVerifier(url, token, events.append, **given), events
 
 
 def write(device, specialist, number, before_block=lambda position: None):
@@ -140,9 +136,12 @@ def write(device, specialist, number, before_block=lambda position: None):
     return text
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("number", "proxied"),
+    [(signal.SIGKILL, True), (signal.SIGTERM, True), (signal.SIGKILL, False)],
+)
 def test_a_server_goes_under_several_texts_and_none_shows_it(
-    household, specialist, number
+    household, specialist, number, proxied
 ):
     servers, *_ = household
     quiet = [write(device(household, n), specialist, n) for n in range(TEXTS)]
@@ -157,14 +156,10 @@ def test_a_server_goes_under_several_texts_and_none_shows_it(
                 gone.set()
             assert gone.wait(PATIENCE)
 
-    devices = [device(household, n) for n in range(TEXTS)]
+    devices = [device(household, n, proxied) for n in range(TEXTS)]
     with ThreadPoolExecutor(TEXTS) as pool:
-        started = [
-            pool.submit(write, devices[n], specialist, n, before_block)
-            for n in range(TEXTS)
-        ]
-        texts = [one.result() for one in started]
-    assert gone.is_set()
+        each = (specialist,) * TEXTS, range(TEXTS), (before_block,) * TEXTS
+        texts = list(pool.map(write, devices, *each))
     assert [text.ids for text in texts] == [text.ids for text in quiet]
     assert all(len(text.ids) == TOKENS for text in texts)
     moved = sum(text.opened > 1 for text in texts)

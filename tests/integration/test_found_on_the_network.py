@@ -22,15 +22,15 @@ CABLE = (
     f"netns add {LAPTOP}",
     f"link add name eth0 netns {HOUSE} type veth peer name eth0 netns {LAPTOP}",
     *(f"-n {at} addr add {own}/24 dev eth0" for at, own in ADDRESSES.items()),
-    *(
-        f"-n {at} link set {link} up"
-        for at in (HOUSE, LAPTOP)
-        for link in ("lo", "eth0")
-    ),
+    *(f"-n {at} link set {link} up" for at in ADDRESSES for link in ("lo", "eth0")),
     # As from a router: which address others reach is found out by it.
     f"-n {HOUSE} route add default via {ADDRESSES[LAPTOP]}",
     f"-n {LAPTOP} route add default via {ADDRESSES[HOUSE]}",
 )
+
+
+def ip(*words):
+    return subprocess.run(["ip", *words], capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -41,17 +41,12 @@ def cable():
         pytest.skip("needs root, and ip of iproute2, for network namespaces")
     try:
         for words in CABLE:
-            done = subprocess.run(
-                ["ip", *words.split()], capture_output=True, check=False
-            )
-            if done.returncode:
-                pytest.skip(f"no network namespaces here: {done.stderr.decode()}")
+            if error := ip(*words.split()).stderr:
+                pytest.skip(f"no network namespaces here: {error}")
         yield
     finally:
-        for name in (HOUSE, LAPTOP):
-            subprocess.run(
-                ["ip", "netns", "del", name], capture_output=True, check=False
-            )
+        ip("netns", "del", HOUSE)
+        ip("netns", "del", LAPTOP)
 
 
 def within(namespace, *words):
@@ -121,5 +116,5 @@ def test_a_device_finds_its_server_by_a_code_alone(tmp_path):
         wrong = pair(last, "--server", other, fails=True)
         assert "does not know this code" in wrong
         assert "paired with" in pair(last, "--server", url)
-    subprocess.run(["ip", "-n", LAPTOP, "link", "set", "eth0", "down"], check=True)
+    ip("-n", LAPTOP, "link", "set", "eth0", "down")
     assert "add --server with the address" in pair("1-K7QF-3XPM", fails=True)

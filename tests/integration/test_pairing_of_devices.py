@@ -17,6 +17,8 @@ from decoding_core.errors import (
     CertificateError,
     CloudRefusedError,
     CloudUnreachableError,
+    InvalidSettingsError,
+    SessionLostError,
 )
 from decoding_core.pairing import Code, Invitation
 from edge_app.commands.service_config import service_config
@@ -30,7 +32,14 @@ from edge_app.privacy.ledger import read_ledger
 from edge_app.transport import client
 from edge_app.transport.client import CloudVerifier, Connection
 from edge_app.transport.pairing import pair
-from tests.cloud_api.cloud_fakes import block_after, open_request
+from tests.cloud_api import cloud_fakes as fakes
+from tests.cloud_api.cloud_fakes import (
+    assert_same,
+    block_after,
+    open_request,
+    running,
+    verifier,
+)
 from tests.cloud_api.people.people_fakes import (
     certificates,
     household_server,
@@ -38,6 +47,7 @@ from tests.cloud_api.people.people_fakes import (
     tls_in,
 )
 from tests.command import specsteer as run
+from tests.relay import Relay as CutRelay
 from tests.waiting import PATIENCE
 
 EMPTY = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
@@ -280,3 +290,58 @@ def test_a_server_that_is_away_is_no_impostor(home):
         Connection("http://127.0.0.1:1", TOKEN, lambda _: None, None, "x")
     with pytest.raises(CloudRefusedError, match="pair the device again"):
         Connection(paired.server, TOKEN, lambda _: None, None, "x")
+
+
+def written(cloud, text=()):
+    """The verdict on a block behind a text."""
+    cloud.submit(block_after(text, (1, 2)))
+    return cloud.collect()
+
+
+def test_a_text_goes_on_at_the_next_address_and_never_at_an_impostors(tmp_path):
+    """Nobody is at the first; the second goes in mid-text; then nobody is left but one
+    with another certificate."""
+    request, later = open_request(), open_request(text=(7,))
+    pinned = {"certificate": paired_with("").certificate}
+    with (
+        socket.socket() as deaf,
+        running(tls=tls_in(tmp_path)) as server,
+        running(tls=tls_in(tmp_path, 1)) as stranger,
+    ):
+        deaf.bind(("127.0.0.1", 0))
+        second, third = (CutRelay(server.socket.getsockname()[1]) for _ in range(2))
+        first = f"https://127.0.0.1:{deaf.getsockname()[1]}"
+        others = [secure(one.url) for one in (second, third, stranger)]
+        cloud = CloudVerifier(
+            first, fakes.TOKEN, lambda _: None, **pinned, others=others
+        )
+        cloud.open(request)
+        assert cloud.url == others[0]
+        assert_same(written(cloud), written(verifier(request)))
+        second.close()
+        with pytest.raises(SessionLostError):
+            written(cloud, (7,))
+        cloud.open(later)
+        assert cloud.url == others[1]
+        assert_same(written(cloud, (7,)), written(verifier(later), (7,)))
+        third.close()
+        with pytest.raises(CertificateError, match="another one than at pairing"):
+            cloud.open(request)
+        cloud.close()
+        for rest in ([first], []):
+            nobody = CloudVerifier(first, fakes.TOKEN, print, **pinned, others=rest)
+            with pytest.raises(CloudUnreachableError, match="no answer"):
+                nobody.open(request)
+            nobody.close()
+
+
+def test_other_addresses_are_those_of_the_server_of_the_settings(home):
+    """Not of one that is named for once."""
+    write_paired(home, paired_with("https://127.0.0.1:2"))
+    (home / "settings.toml").write_text('also_at = "https://127.0.0.1:1"\n')
+    settings = read_settings()
+    assert service_config(settings).settings.also_at == "https://127.0.0.1:1"
+    other = service_config(settings, server="https://example.org").settings
+    assert other.also_at == ""
+    with pytest.raises(InvalidSettingsError, match="does not begin with https"):
+        service_config(replace(settings, also_at="http://127.0.0.1:1"))

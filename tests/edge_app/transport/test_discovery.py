@@ -1,7 +1,6 @@
 """What announces itself on the network is found, over multicast on loopback, and is a
 guess at an address: pairing finds out who listens there."""
 
-import asyncio
 import sys
 import threading
 from contextlib import contextmanager
@@ -9,7 +8,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from cloud_api.announcing import announce, check_can_announce
+from cloud_api.announcing import check_can_announce
 from cloud_api.errors import ServerError
 from decoding_core.errors import CloudUnreachableError, StoppedError
 from decoding_core.pairing import SERVICE
@@ -20,7 +19,7 @@ from edge_app.transport.discovery import FoundServer, find_servers
 from tests.cloud_api.people.people_fakes import household_server, secure, tls_in
 from tests.command import specsteer
 from tests.integration.test_pairing_of_devices import Relay, impostor, offered
-from tests.waiting import PATIENCE, moments
+from tests.waiting import moments
 
 HERE = ["127.0.0.1"]
 
@@ -121,41 +120,7 @@ def test_where_nothing_is_found_the_sentence_says_to_give_the_address(monkeypatc
         find_servers(threading.Event(), 0.0, HERE)
     with pytest.raises(ServerError, match=r"\[network\]"):
         check_can_announce("0.0.0.0", pairs=True)
-
-
-def test_a_server_that_nobody_need_find_is_not_announced():
     with pytest.raises(ServerError, match="pairs nobody"):
         check_can_announce("0.0.0.0", pairs=False)
     with pytest.raises(ServerError, match=r"--host 0\.0\.0\.0"):
         check_can_announce("::", pairs=True)
-
-
-@pytest.mark.slow
-def test_a_server_tells_its_name_until_it_ends(capsys, monkeypatch):
-    pytest.importorskip("zeroconf")
-    monkeypatch.setattr("socket.gethostname", lambda: "house.example.org")
-
-    async def serve(port, until):
-        task = asyncio.create_task(announce("127.0.0.1", port))
-        await asyncio.to_thread(until.wait, PATIENCE)
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-
-    until = threading.Event()
-    servers = []
-    for port in (1111, 2222):
-        run = threading.Thread(target=asyncio.run, args=(serve(port, until),))
-        run.start()
-        servers.append(run)
-        found = found_once(lambda found: len(found) == len(servers))
-    assert [one.name for one in found] == ["house-1111", "house-2222"]
-    assert [one.url for one in found] == [
-        f"https://127.0.0.1:{n}" for n in (1111, 2222)
-    ]
-    until.set()
-    for run in servers:
-        run.join()
-    with pytest.raises(CloudUnreachableError, match="no household server answered"):
-        find_servers(threading.Event(), 0.5, HERE)
-    err = capsys.readouterr().err
-    assert err.count("announced on the network of 127.0.0.1 as 'house") == 2
