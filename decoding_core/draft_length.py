@@ -75,8 +75,10 @@ class Plan:
     window: int
 
 
-def seconds_a_token(costs: Costs, acceptance: float, plan: Plan) -> float:
-    """Expected seconds a token under a plan."""
+def seconds_a_token(
+    costs: Costs, acceptance: float, plan: Plan, bound: float = math.inf
+) -> float:
+    """Expected seconds a token under a plan; infinite if they are above `bound`."""
     kept = min(acceptance, _NEARLY_ALWAYS)
     if plan.window == 1:
         tokens = (1.0 - kept**plan.first) / (1.0 - kept)
@@ -88,7 +90,7 @@ def seconds_a_token(costs: Costs, acceptance: float, plan: Plan) -> float:
     drafts: list[tuple[float, float]] = []
     answers: list[float] = []
     chances: list[float] = []
-    drafted_at = read_at = 0.0
+    drafted_at = read_at = least = 0.0
     before, length = 1.0, plan.first
     more = plan.window  # blocks that are still drafted behind the last that counts
     while more:
@@ -104,10 +106,12 @@ def seconds_a_token(costs: Costs, acceptance: float, plan: Plan) -> float:
         after = before * kept**length
         if before < _HARDLY_EVER:
             more -= 1
-        elif after < _HARDLY_EVER:
-            chances.append(before)
         else:
-            chances.append(before - after)
+            chances.append(before if after < _HARDLY_EVER else before - after)
+            # No later answer comes before this one, and none is noticed before it comes.
+            if (least + before * answers[number]) * (1.0 - kept) > bound:
+                return math.inf
+            least += chances[number] * answers[number]
         before, length = after, plan.later
     cycle = sum(
         chance * _noticed(answers[number], drafts[number + 1 :], costs.draft)
@@ -131,20 +135,17 @@ def _noticed(answer: float, drafts: list[tuple[float, float]], token: float) -> 
 def plan(costs: Costs, acceptance: float, limit: int, window: Window = "auto") -> Plan:
     """The lengths up to `limit`, and the window if open, that take the least time."""
     lengths = [length for length in _LENGTHS if length <= limit] or [limit]
-    best: tuple[float, Plan] | None = None
+    best, least = Plan(lengths[0], lengths[0], 1), math.inf
     for number in range(1, WINDOW + 1) if window == "auto" else (window,):
-        plans = [
-            Plan(first, later, number)
-            for first in lengths
-            for later in (lengths if number > 1 else [first])
-            if first <= later  # the verifier is idle when the first one comes
-        ]
-        timed = [(seconds_a_token(costs, acceptance, one), one) for one in plans]
-        least = min(timed, key=lambda pair: pair[0])
-        if best is None or least[0] * _WORTH_A_BLOCK < best[0]:
-            best = least
-    assert best is not None
-    return best[1]
+        bound = least / _WORTH_A_BLOCK
+        for first in lengths:
+            # The verifier is idle when the first one comes.
+            for later in lengths[lengths.index(first) :] if number > 1 else [first]:
+                one = Plan(first, later, number)
+                seconds = seconds_a_token(costs, acceptance, one, bound)
+                if seconds < bound:
+                    best, least, bound = one, seconds, seconds
+    return best
 
 
 class _Measured:
