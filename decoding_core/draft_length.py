@@ -108,7 +108,7 @@ def seconds_a_token(
             more -= 1
         else:
             chances.append(before if after < _HARDLY_EVER else before - after)
-            # No later answer comes before this one, and none is noticed before it comes.
+            # No later answer comes before this one, nor is one noticed before it comes.
             if (least + before * answers[number]) * (1.0 - kept) > bound:
                 return math.inf
             least += chances[number] * answers[number]

@@ -109,7 +109,7 @@ def own_law(own, other, model):
 @pytest.mark.parametrize(
     ("own", "other"), [(OWN, MERGES), (BYTES, FALLBACK), (MERGES, OWN)]
 )
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_rows_in_own_tokens_give_each_text_the_probability_that_the_generalist_gives_it(
     own, other, seed
 ):

@@ -37,7 +37,6 @@ def test_a_message_that_names_a_control_token_is_cut_off_from_those():
     "template",
     [
         "{{ 'a' * 10**9 }}",
-        "{{ 'a' | center(10**10) }}",
         "{{ '%0900000000d' % 1 }}{{ '{:>900000000}'.format(1) }}",
         pytest.param(
             "{% set n = namespace(t='ab') %}{% for _ in range(60) %}"
@@ -59,7 +58,7 @@ def test_a_message_that_names_a_control_token_is_cut_off_from_those():
         "{{ ''.__class__.__mro__ }}{{ messages[0]['content'] }}{{ x.__globals__ }}",
         "{{ messages[0]['content'] }}{{ 'a' | center(300000) }}",
     ],
-    ids=range(18),
+    ids=range(17),
 )
 def test_a_template_made_to_harm_is_a_sentence(template):
     """It runs in a sandbox, takes no memory of ours, loses no text, writes no endless

@@ -85,7 +85,11 @@ def found(favoured, seed, writer, **options):
 
 
 @pytest.mark.parametrize(
-    "options", [*({"method": m} for m in QUICK), {"temperature": 0.0}]
+    "options",
+    [
+        *({"method": m} for m in QUICK),
+        pytest.param({"temperature": 0.0}, marks=pytest.mark.slow),
+    ],
 )
 def test_a_history_that_is_trivially_distinct_is_found(options):
     """Eight writers, each with a favourite word: chance is an eighth."""

@@ -367,7 +367,7 @@ def test_one_token_is_emitted_exactly(method, top_p, target):
 def test_no_text_is_longer_than_asked_nor_goes_on_after_its_end(name):
     """Where every drafted token is kept too, and more were drafted behind."""
     ended = 0
-    for most in range(1, 9):
+    for most in (1, 3, 8):
         for seed in range(6):
             settings = MethodSettings(
                 method=name, temperature=1.0, seed=seed, threshold=0.0

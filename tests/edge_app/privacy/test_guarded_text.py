@@ -47,7 +47,7 @@ def test_the_person_reads_the_words_and_the_server_stand_ins(in_bytes):
 
 
 @pytest.mark.parametrize("mode", ["placeholder", "local"])
-@pytest.mark.parametrize("apart", [9, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("apart", [17, pytest.param(1, marks=pytest.mark.slow)])
 def test_what_is_given_passes_the_gate_as_what_is_written_does(mode, apart):
     """Wherever the text stands when it is gone on with, also within a secret."""
     length = len(GuardedRun(KEEPS_ALL).writer.script) - 1

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoding_core.errors import DecodingError, EngineError, MessageError
@@ -131,6 +131,7 @@ def tampering(changes):
 
 
 @pytest.mark.parametrize("method", [*ASKED, "rejection"])
+@settings(max_examples=8)  # of each method
 @given(
     st.lists(st.tuples(st.integers(0, 500), st.sampled_from(WORDS)), max_size=3),
     st.sampled_from([0.7, 1.0]),

@@ -103,6 +103,7 @@ def test_what_no_list_of_tokens_can_be(tmp_path):
         client_of(Server(versions=[3]), tmp_path).vocabulary()
 
 
+@pytest.mark.slow
 def test_the_largest_list_is_read_back():
     data = tokens_to_bytes([b"%d" % at for at in range(MOST_TOKENS)], range(100))
     pieces, ends = tokens_from_bytes(data)

@@ -144,7 +144,7 @@ def quick_keys():
 
 
 @pytest.mark.usefixtures("quick_keys")
-@settings(max_examples=10)  # each reads and writes files
+@settings(max_examples=6)  # each reads and writes files
 @given(st.data(), st.sampled_from(["", "a passphrase"]))
 def test_what_comes_back_is_what_there_was(tmp_path_factory, data, key):
     """Killed at any byte, and gone on with: nothing acknowledged is lost or changed."""

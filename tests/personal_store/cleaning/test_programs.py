@@ -18,15 +18,16 @@ VERBS = tomllib.loads(Path(__file__).with_name("verbs.toml").read_text("utf-8"))
 
 
 def test_of_each_program_the_own_words_come_out():
-    """In several languages, as plain text and as HTML; every word, and no other."""
+    """In several languages, as plain text, as HTML or as both, in turn; every word, and
+    no other."""
     wrong = []
-    for program, (_, shape) in SHAPES.items():
-        for draft, _ in DRAFTS:
+    for number, (program, (_, shape)) in enumerate(SHAPES.items()):
+        for turn, (draft, _) in enumerate(DRAFTS, number):
             plain, html = shape(draft, draft.own)
-            for bodies in ((plain, ""), ("", html), (plain, html)):
-                text = clean_mail(Mail({}, *bodies)).text
-                if words(text) != words(draft.own):
-                    wrong.append((program, draft.language, text))
+            bodies = ((plain, ""), ("", html), (plain, html))[turn % 3]
+            text = clean_mail(Mail({}, *bodies)).text
+            if words(text) != words(draft.own):
+                wrong.append((program, draft.language, text))
     assert wrong == []
 
 
