@@ -425,6 +425,8 @@ _FILE = """\
 {host}
 {port}
 {allow_remote}
+# Tell the local network where the server is: a code alone pairs a device then.
+# announce = false
 
 # Texts whose caches are kept in memory at once.
 # sessions = 4

@@ -543,18 +543,20 @@ def _on_the_network(stop: Event) -> str:
     from edge_app.transport.discovery import find_servers
 
     note("looking for the server on this network")
-    found, number = find_servers(stop), 1
+    found = find_servers(stop)
     shown = [f"{one.name} at {one.url}" for one in found]
-    if len(found) > 1 and not is_interactive():
+    if len(found) == 1:
+        note(f"found {shown[0]}")
+        return found[0].url
+    if not is_interactive():
         raise InvalidSettingsError(
             f"{len(found)} servers announce themselves on this network: "
             f"{', '.join(shown)}. Add --server with the address of yours"
         )
-    for at, words in enumerate(shown, 1):
-        note(f"  {at}  {words}")
-    if len(found) > 1:
-        among = click.IntRange(1, len(found))
-        number = click.prompt("Which one is yours", type=among, err=True)
+    for number, words in enumerate(shown, 1):
+        note(f"  {number}  {words}")
+    among = click.IntRange(1, len(found))
+    number = click.prompt("Which one is yours", type=among, err=True)
     return found[number - 1].url
 
 
