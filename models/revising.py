@@ -246,6 +246,12 @@ def body_of(text: str) -> tuple[int, int]:
     return start, max(start, len(text[:end].rstrip()))
 
 
+def strangers(text: str, asked: Collection[str]) -> int:
+    """How many sentences of a text's body have no word of which these are the stems."""
+    start, end = body_of(text)
+    return sum(stems(one).isdisjoint(asked) for one in _pieces(text[start:end]))
+
+
 def stems(words: str) -> set[str]:
     """The telling words of a text, without what a plural or a form adds."""
     found = re.findall(r"[^\W_]+(?:[:.][0-9]+)*", words.casefold().replace("'s", ""))

@@ -28,7 +28,7 @@ from edge_app.retrieval import personalisation
 from edge_app.retrieval.naming import parted
 from edge_app.service.answering import LONGEST_LETTER, addressed, recipient_of
 from edge_app.service.last_draft import LastDraft, keep_last_draft, read_last_draft
-from edge_app.service.requests import MayLeave, WriteRequest
+from edge_app.service.requests import MOST_TRIES, MayLeave, WriteRequest
 from models.command_line import Command, choose, confirm, shows_all
 from models.prompts import TASKS, Request
 from models.revising import Revision, revised
@@ -106,6 +106,12 @@ class _Write(Command):
     "--again",
     metavar="WORDS",
     help="Change the last draft: 'shorter', 'drop the ferret', 'mention the tape'.",
+)
+@options.shown_option(
+    "--tries",
+    type=click.IntRange(1, MOST_TRIES),
+    default=1,
+    help="Write so many drafts at once, and show the best.",
 )
 @click.option(
     "--draft",
@@ -229,6 +235,8 @@ def write_command(request: str, **chosen: Any) -> None:
     wanted, revision, stood = _write_request(request, chosen, settings), None, ""
     if chosen["again"] is not None:
         wanted, revision, stood = _revised(wanted, chosen)
+    if chosen["record"] is not None and (revision or chosen["tries"] > 1):
+        raise click.UsageError("--record is for one text, and this tries several")
     method = build(wanted.settings)  # refused before any model is loaded
     personalisation.check(wanted.personalisation)
     output = Output(
@@ -261,10 +269,18 @@ def write_command(request: str, **chosen: Any) -> None:
         opened.enter_context(closing(service))
         opened.enter_context(closing(output))
         output.warn_of_no_history(service.counts())
-        if revision is None:
+        if revision is None and chosen["tries"] == 1:
             service.write(wanted, events.emit_to(*readers), stop)
         else:
-            (_, best), *others = service.write_revision(wanted, revision, stop)
+            if revision is not None:
+                found = service.write_revision(wanted, revision, stop)
+            else:
+                requests = wanted.tries(chosen["tries"])
+                heard: list[list[events.Event]] = [[] for _ in requests]
+                emits = [one.append for one in heard]
+                order = service.write_best(requests, emits, stop)
+                found = [(requests[at], heard[at]) for at in order]
+            (_, best), *others = found
             for other in others:
                 output.add_other(*other)
             for event in best:
@@ -280,8 +296,6 @@ def _revised(
 ) -> tuple[WriteRequest, Revision, str]:
     """The request of the draft that --again changes with what this command says, what
     is to become of the draft, and how it stood."""
-    if chosen["record"] is not None:
-        raise click.UsageError("--record is for one text, and --again tries several")
     if chosen["draft"] is not None:
         stood = chosen["draft"].read_text("utf-8", "replace").replace("\r\n", "\n")
     else:

@@ -13,6 +13,7 @@ from edge_app.decoding.events import HeldBack, Source
 from models.prompts import Request
 from models.running.settings import EngineSettings, PersonalAdapter
 
+MOST_TRIES = 8
 AGAIN_TEMPERATURE = 0.7
 """Used for another version when the settings leave nothing to chance."""
 _BEHIND = 80  # letters behind a stretch by which the model sees where it ends

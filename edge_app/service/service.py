@@ -9,6 +9,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,7 +61,7 @@ from edge_app.transport.client import CloudVerifier
 from edge_app.transport.token_lists import TokenLists
 from models.chat import render
 from models.prompts import Message, Request, public_messages
-from models.revising import Revision
+from models.revising import Revision, stems, strangers
 from models.running.interface import Model, TextSlots, bytes_of
 from models.running.loading import load_model, load_reranker
 from models.running.machine import fit_threads
@@ -241,6 +242,49 @@ class WritingService:
                 self._keeping.start()
                 self._states = None
 
+    def write_best(
+        self,
+        requests: Sequence[WriteRequest],
+        emits: Sequence[Emit],
+        stop: threading.Event,
+        fit: Callable[[str], float] | None = None,
+    ) -> list[int]:
+        """Write several drafts at once, and return their places, the best first: by
+        `fit`, or by how many facts they lack or invent, then by the words of the
+        request that they have, by sentences that have none, and by how much of them
+        the specialist drafted."""
+        heard: list[list[events.Event]] = [[] for _ in requests]
+        both = zip(heard, emits, strict=True)
+        self.write_tries(
+            requests, [emit_to(one.append, emit) for one, emit in both], stop
+        )
+        texts = [events.text_of(one) for one in heard]
+        if fit is not None:
+            return sorted(range(len(texts)), key=lambda at: -fit(texts[at]))
+        from edge_app.facts.checking import Checker  # loads lists of words
+
+        request, brief = requests[0], requests[0].brief
+        found = (e for e in chain(*heard) if isinstance(e, events.SourcesFound))
+        letters = [one.excerpt for e in found for one in e.sources]
+        notes = [request.background]
+        if request.reply_to is not None:
+            with self._store() as store:
+                notes.append(answering.notes_on(store, request.reply_to))
+        checker = Checker(brief.text, brief.recipient, notes, letters)
+        asked = stems(brief.text)
+
+        def worth(at: int) -> tuple[bool, int, int, int, float]:
+            report = checker.check(texts[at])
+            settled = (e for e in heard[at] if isinstance(e, events.Settled))
+            own = [
+                one.origin in ("accepted", "local") for e in settled for one in e.tokens
+            ]
+            wrong = len(report.missing) + len(report.invented)
+            said, idle = len(asked & stems(texts[at])), strangers(texts[at], asked)
+            return bool(own), -wrong, said, -idle, sum(own) / max(1, len(own))
+
+        return sorted(range(len(texts)), key=worth, reverse=True)
+
     def write_revision(
         self, wanted: WriteRequest, revision: Revision, stop: threading.Event
     ) -> list[tuple[WriteRequest, list[events.Event]]]:
@@ -250,8 +294,8 @@ class WritingService:
         asked = replace(wanted, brief=revision.brief).of_stretch(*stretch)
         both = [(one, list[events.Event]()) for one in asked.tries(_STRETCHES)]
         emits = [heard.append for _, heard in both]
-        self.write_tries([one for one, _ in both], emits, stop)
-        return sorted(both, key=lambda one: -revision.fit(events.text_of(one[1])))
+        requests = [request for request, _ in both]
+        return [both[at] for at in self.write_best(requests, emits, stop, revision.fit)]
 
     def read_ahead(self, request: WriteRequest, stop: threading.Event) -> None:
         """Have the specialist read the prompt of `request`, from whose end the next

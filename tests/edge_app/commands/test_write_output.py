@@ -61,6 +61,7 @@ class ScriptedService:
                 emit(step)
 
     write_revision = WritingService.write_revision
+    write_best = WritingService.write_best
 
     def write_tries(self, requests, emits, stop):
         for request, emit in zip(requests, emits, strict=True):
@@ -325,13 +326,23 @@ def test_the_last_draft_is_changed_and_the_best_of_three_is_shown(
     assert body["statistics"]["bytes_up"] == 300
 
 
+def test_the_draft_with_the_fewest_faults_is_shown(run, service):
+    """What is missing and what is invented count; the others are listed."""
+    texts = "Hi Ana, I come.", "Hi Ana, on 6 May at nine.", "Hi Ana, on 5 May at nine."
+    service([]).scripts = [attempt(text) for text in texts]
+    asked = "Say I come on 5 May at nine", "--to", "Ana", "--tries", 3, "--json"
+    body = json.loads(run("write", *asked).stdout)
+    assert body["text"] == texts[2]
+    assert sorted(body["others"].values()) == sorted(texts[:2])
+
+
 def test_what_cannot_be_changed_is_said(run, service, tmp_path):
     """In one sentence that says what to do next."""
     service()
     for words, said in (
         (("--again", "shorter"), "there is no draft that could be changed"),
         (("x", "--draft", __file__), "--draft goes with --again"),
-        (("--again", "x", "--record", tmp_path / "tape"), "--record is for one text"),
+        (("x", "--tries", 2, "--record", tmp_path / "t"), "--record is for one text"),
         ((), "the request is empty"),
     ):
         told = run("write", *words)

@@ -124,15 +124,11 @@ def test_several_texts_at_once_tell_no_more_than_one_may(service, tmp_path):
     free = told(service, PrivacyLimits(), base="edge")[-1].total
     limits = PrivacyLimits(text=0.6 * free, day=1.5 * free)
     settings = MethodSettings(temperature=0.8, seed=4, threshold=0.3)
-    request = WriteRequest(
-        Request("Thank Ana for the photos.", recipient="Ana"),
-        settings=settings,
-        max_tokens=10,
-        privacy=limits,
-    )
+    brief = Request("Thank Ana for the photos.", recipient="Ana")
+    request = WriteRequest(brief, settings=settings, max_tokens=10, privacy=limits)
     heard = [[], [], []]
-    emits = [one.append for one in heard]
-    service.write_tries(request.tries(3), emits, threading.Event())
+    ask = request.tries(3), [one.append for one in heard]
+    service.write_tries(*ask, threading.Event())
     spent = [[e for e in one if isinstance(e, PrivacySpent)][-1] for one in heard]
     assert all(one.total <= limits.text / 3 + 1e-6 for one in spent)
     assert any(one.total > 0 for one in spent)
