@@ -92,7 +92,6 @@ def replaced(value, path, new):
 @pytest.mark.parametrize(
     "service", [s for s in SERVICES if files_of(s, ".json", ".js")]
 )
-@settings(max_examples=25)
 @given(data=st.data())
 def test_fields_of_another_type(tmp_path, service, data):
     """A list where a text should be, and the other way round, at any place."""

@@ -279,7 +279,7 @@ def copy(overwritten, tmp_path):
     return tmp_path / "store.db"
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("plant", PLANTED, ids=lambda plant: plant.__name__)
 def test_what_is_planted_is_found(copy, plant, seed):
     """Leftovers of 17 kinds, each at two places."""
