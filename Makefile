@@ -12,6 +12,7 @@
 # make trail   which files a block passes through
 # make models  train the embedded pair again (SCALE=tiny for a trial of minutes)
 # make mutants plant errors in the code, one at a time: how many do the tests notice?
+# make wheel   llama.cpp for other machines, checked against a build for this one
 # make docs    the pages as a site in build/site, drawn and listed anew
 # make tape    record a run of the present pair, from the sample letters (TAPE, SEED)
 # make pictures  the pictures of the README and the pages, of that tape
@@ -30,11 +31,10 @@ BENCH ?= latency
 TAPE ?= edge_app/sample/recorded-run.jsonl
 SEED ?= 5
 LETTER ?= Thank Ana for the photos. Say yes to the weekend of the 14th.
-# Errors alone: pip warns of each place of a person's settings where it finds nothing.
-INSTALL = $(BIN)/python -m pip install --quiet --quiet --editable
+SETUP = tools/setup.sh $(PYTHON) $(VENV)
 MAKEFLAGS += --no-print-directory
 
-.PHONY: run test engines slow soak test-cpus check coverage lint format models mutants bench docs tape pictures film screens clean setup setup-dev
+.PHONY: run test engines slow soak test-cpus check coverage lint format models mutants bench wheel docs tape pictures film screens clean setup setup-dev
 .PHONY: lines trail setup-train setup-torch vllm
 
 run: setup
@@ -58,6 +58,7 @@ soak: setup-dev
 # A processor that lacks a kind runs the others: make test-cpus CPUS="baseline avx2".
 CPUS ?= baseline avx2 avx512
 FLAGS_baseline = $(foreach set,SSE42 AVX AVX2 FMA F16C BMI2,-DGGML_$(set)=OFF)
+FLAGS_native = -DGGML_NATIVE=ON
 FLAGS_avx512 = $(foreach set,AVX512 AVX512_VBMI AVX512_VNNI AVX512_BF16,-DGGML_$(set)=ON)
 
 test-cpus: RUNS = 5
@@ -103,6 +104,9 @@ models: setup-train
 mutants: setup-dev
 	nice $(BIN)/python -m tools.mutants $(MUTANTS)
 
+wheel: setup build/cpus/native/.ready
+	$(BIN)/python -m tools.wheel build/cpus/native
+
 bench: setup
 	$(BIN)/specsteer lab bench $(BENCH)
 
@@ -134,33 +138,24 @@ setup-dev: $(VENV)/.dev
 setup-train: $(VENV)/.train
 setup-torch: $(VENV)/.torch
 
-$(VENV)/bin/python:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "Python 3.11 or newer is needed; say which with PYTHON=python3.12" >&2; exit 1; }
-	@command -v c++ >/dev/null || command -v g++ >/dev/null || \
-	  { echo "A C++ compiler is needed to build llama.cpp (Debian: apt install g++)" >&2; exit 1; }
-	$(PYTHON) -m venv $(VENV)
-
-# llama.cpp is compiled here, which takes some minutes the first time.
-$(VENV)/.runtime: $(VENV)/bin/python pyproject.toml
-	@echo "setting up; the first time, llama.cpp is compiled (about five minutes)" >&2
-	@$(INSTALL) .
+$(VENV)/.runtime: pyproject.toml
+	@$(SETUP)
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.runtime
-	@$(INSTALL) '.[dev]'
+	@$(SETUP) '.[dev]'
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.dev
-	@$(INSTALL) '.[docs]'
+	@$(SETUP) '.[docs]'
 	@touch $@
 
 $(VENV)/.torch: $(VENV)/.dev
-	@$(INSTALL) '.[torch]'
+	@$(SETUP) '.[torch]'
 	@touch $@
 
 $(VENV)/.train: $(VENV)/.runtime
-	@$(INSTALL) '.[train]'
+	@$(SETUP) '.[train]'
 	@touch $@
 
 # An environment of its own, as it asks for other versions than ours. The three packages
