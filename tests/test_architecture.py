@@ -39,6 +39,10 @@ SOURCES = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py
             "cloud_api.engine.thread, models.running.machine",
             "edge_app personal_store textual httpx requests torch llama_cpp",
         ),
+        (  # nothing that measures can open a connection
+            "edge_app.evaluation.pair, edge_app.evaluation.cases",
+            "httpx httpcore uvicorn textual",
+        ),
         (
             "models.template_child",
             "edge_app personal_store textual httpx llama_cpp numpy sqlite3",

@@ -372,8 +372,8 @@ class DraftsDrawer(ListDrawer[Kept]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Del is the search line's while a letter stands behind its cursor."""
         del parameters
-        field = self.query_one(Input)
-        within = field.has_focus and field.cursor_position < len(field.value)
+        fields = self.query(Input)  # none before the drawer is mounted
+        within = any(f.has_focus and f.cursor_position < len(f.value) for f in fields)
         return not (action == "discard" and within)
 
     def action_discard(self) -> None:

@@ -3,8 +3,6 @@ the settings."""
 
 import json
 import signal
-import subprocess
-import sys
 from dataclasses import replace
 from functools import partial
 
@@ -99,17 +97,6 @@ def test_a_stop_shows_what_was_measured(run, written, tmp_path, monkeypatch):
     assert "stopped after 1 of 2 texts" in result.stderr
     assert "a, post" in result.stdout
     assert json.loads(out.read_text())["settings"]["complete"] is False
-
-
-def test_nothing_that_measures_can_open_a_connection():
-    """The models read in this process, and no module for HTTP is loaded."""
-    code = (
-        "import sys, edge_app.evaluation.pair, edge_app.evaluation.cases;"
-        "print(*{'httpx', 'httpcore', 'uvicorn', 'textual'} & set(sys.modules))"
-    )
-    words = [sys.executable, "-c", code]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == []
 
 
 @pytest.mark.slow

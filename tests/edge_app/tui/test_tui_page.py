@@ -246,10 +246,11 @@ def test_a_drawer_that_is_not_mounted_yet_is_told_nothing_and_closes_once(tmp_pa
 
     async def steps(pilot):
         await drafted(pilot)
-        for name in list(DRAWERS)[::4]:
+        for name in list(DRAWERS)[1::4]:  # drafts, models and settings
             app.action_drawer(name)
             drawer = app.screen
             assert drawer is not app.page
+            drawer.check_action("discard", ())  # as its list of keys asks
             app.writing.background.post(lambda: None)
             app.page.tick()
             await pilot.pause()
