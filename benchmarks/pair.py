@@ -32,6 +32,7 @@ from edge_app.decoding.events import (
 from edge_app.decoding.loop import DecodeLoop
 from edge_app.decoding.on_device import verifier_of
 from edge_app.decoding.session import Patience, VerifierSession
+from edge_app.decoding.shaping import Shape
 from edge_app.decoding.two_vocabularies import AnyVocabulary
 from edge_app.evaluation import pair as evaluation
 from edge_app.retrieval import personalisation
@@ -66,6 +67,7 @@ class Pair(evaluation.Pair):
         connect: Connect | None = None,
         patience: Patience | None = None,
         reads: str = personalisation.USUAL,
+        shape: Shape | None = None,
     ) -> Written:
         """What a method writes after its prompts; the generalist is in this process, or
         where `connect` leads, and is waited for with `patience`; the specialist is that
@@ -104,6 +106,7 @@ class Pair(evaluation.Pair):
                 max_tokens=max_tokens,
                 end_ids=vocabulary.end_ids,
                 never=vocabulary.unwritten.after(),
+                shape=shape,
                 stop=self._stop,
             )
             for _ in loop.blocks():

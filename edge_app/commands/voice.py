@@ -73,7 +73,8 @@ def in_words(line: Line) -> str:
     texts = f"{line.shown:,} of {line.of:,}" if line.of else ""
     edits = f"{counted(line.edits, 'edited draft')}" if line.edits else ""
     why = ", ".join(filter(None, (texts, edits, sure)))
-    return f"{line.name:18}{line.value}  ({why})"
+    value = f"{line.value} → {line.into}" if line.into else line.value
+    return f"{line.name:18}{value}  ({why})"
 
 
 def whence(voice: Voice) -> str:

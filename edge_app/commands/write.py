@@ -28,7 +28,12 @@ from edge_app.retrieval import personalisation
 from edge_app.retrieval.naming import parted
 from edge_app.service.answering import LONGEST_LETTER, addressed, recipient_of
 from edge_app.service.last_draft import LastDraft, keep_last_draft, read_last_draft
-from edge_app.service.requests import MOST_TRIES, MayLeave, WriteRequest
+from edge_app.service.requests import (
+    MOST_TRIES,
+    LengthWanted,
+    MayLeave,
+    WriteRequest,
+)
 from models.command_line import Command, choose, confirm, shows_all
 from models.prompts import TASKS, Request
 from models.revising import Revision, revised
@@ -121,6 +126,12 @@ class _Write(Command):
 )
 @options.shown_option(
     "--max-tokens", type=int, default=300, help="Where the text is cut at the latest."
+)
+@options.shown_option(
+    "--length",
+    type=click.Choice(get_args(LengthWanted)),
+    default="usual",
+    help="Of the text, by those you wrote to that person.",
 )
 @options.offline
 @options.sample
@@ -366,6 +377,8 @@ def _write_request(
         may_go_offline=not chosen["no_offline"],
         guard=chosen["guard"] or defaults.guard,
         weighs=chosen["record"] is not None,
+        length=chosen["length"],
+        moves=chosen["threshold"] is chosen["strength"] is None,
         ask=ask_in_terminal if terminal.is_interactive() else None,
     )
 

@@ -36,6 +36,7 @@ from decoding_core.verifier import (
     hold_text,
 )
 from edge_app.decoding.events import Choice, Place
+from edge_app.decoding.shaping import Shape
 from models.never_drawn import NeverDrawn
 
 NEXT_BEST = 3  # how many alternatives a `Weighed` event lists per token
@@ -110,9 +111,10 @@ class Drafter:
         prompt_ids: Sequence[int],
         draws: Draws,
         never: NeverDrawn | None = None,
+        shape: Shape | None = None,
     ) -> None:
-        """`never` says which tokens may not be drawn."""
-        self._never = never
+        """`never` says which tokens may not be drawn; `shape` shifts the logits."""
+        self._never, self._shape = never, shape
         self._engine = engine
         self._prompt = list(prompt_ids)
         self._after: Floats | None = None
@@ -145,6 +147,9 @@ class Drafter:
             return self.logits[index]
         if self._after is None:
             self._after = self._read(text_ids)
+            if self._shape is not None:
+                before = [*text_ids, *self.token_ids]
+                self._after = self._shape(before, self._after)
             self._after[self.never_at(text_ids, index)] = -np.inf
         return self._after
 

@@ -42,6 +42,7 @@ from edge_app.decoding.deciders import (
 )
 from edge_app.decoding.events import EventEmitter, FinishReason, HeldBack
 from edge_app.decoding.session import VerifierSession
+from edge_app.decoding.shaping import Shape
 from models.never_drawn import NeverDrawn
 
 MOST_REFUSALS = 200  # in a row at one place, for methods that only draft again
@@ -77,6 +78,7 @@ class DecodeLoop:
         max_tokens: int,
         end_ids: Collection[int] = (),
         never: NeverDrawn | None = None,
+        shape: Shape | None = None,
         stop: threading.Event | None = None,
         draws: Draws | None = None,
         gate: Gate | None = None,
@@ -84,7 +86,8 @@ class DecodeLoop:
         waiting: Callable[[], AbstractContextManager[None]] | None = None,
     ) -> None:
         """`engine` is the specialist, which reads the private prompt; the session has
-        been opened with the public one. A text holds nothing that `never` forbids.
+        been opened with the public one. A text holds nothing that `never` forbids, and
+        `shape` shifts what the specialist thinks.
         `draws` is a privacy account; by default none is kept. What leaves passes the
         gate, if there is one. The text goes on from `given_ids`, which `max_tokens`
         counts and the gate judges as what was written here. Beside other texts
@@ -92,7 +95,7 @@ class DecodeLoop:
         for."""
         draws = draws or Draws(settings.draw())
         draws.shares_noise = method.shares_noise
-        self._drafter = Drafter(engine, private_ids, draws, never)
+        self._drafter = Drafter(engine, private_ids, draws, never, shape)
         self._session, self._waiting = session, waiting or nullcontext
         self._drafts_ahead = waiting is None
         self._emitter = emitter

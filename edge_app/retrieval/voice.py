@@ -17,6 +17,7 @@ from statistics import quantiles
 from sqlite_utils import Database
 
 from personal_store.connection import immediate
+from personal_store.edits import Pair, TakenOut, taken_out
 from personal_store.errors import StoreError
 from personal_store.habits import ADDRESSED, WORD, Habits, person_of, read_rows
 from personal_store.search.index import is_to
@@ -84,7 +85,8 @@ class Line:
     of: int = 0  # in how many it might
     records: tuple[int, ...] = ()  # those that show it, the newest first
     state: str = ""  # `set`, `pinned` or `struck` by the owner
-    edits: int = 0  # in how many edited drafts the owner made it so
+    edits: int = 0  # in how many finished drafts the owner made it so
+    into: str = ""  # what they put in its place
 
     @property
     def holds(self) -> bool:
@@ -164,9 +166,8 @@ def voice_of(
     many = general and kind in ADDRESSED
     lines = _counted(rows, general=many)
     texts = [(n, one, body(n)) for n, one in reversed(rows[-_SAMPLE:])]
-    lines = _marked(
-        [*lines, *_phrases(texts, general=many)], marks_of(db, kind, persons)
-    )
+    lines += _phrases(texts, general=many) + _learnt(db, kind, persons, excluded)
+    lines = _marked(lines, marks_of(db, kind, persons))
     length = None
     if any(one.name == "length" for one in lines):
         length = quartiles([one.words for _, one in rows])
@@ -285,6 +286,46 @@ def _phrases(texts: Sequence[tuple[int, Habits, str]], *, general: bool) -> list
         total = len(texts)
         lines += [Line("never", one, total, total) for one in missing[:_LISTED]]
     return lines
+
+
+def pairs_of(db: Database, kind: str, excluded: Collection[int] = ()) -> list[Pair]:
+    """The finished drafts of a kind, the oldest first."""
+    rows = db.execute(
+        """SELECT id, recipient, recipient_address, drafted, body FROM edit
+           JOIN record ON record_id = id WHERE kind = ? AND trashed_at IS NULL
+           ORDER BY sent_at, id""",
+        [kind],
+    )
+    return [
+        Pair(record, person_of(kind, name, address), drafted, text)
+        for record, name, address, drafted, text in rows
+        if record not in excluded
+    ]
+
+
+def learnt_from(
+    pairs: Sequence[Pair], kind: str, persons: Collection[str]
+) -> list[TakenOut]:
+    """What is taken out of texts to these people: what their own pairs show, and those
+    of `PEOPLE` people or more."""
+    many = PEOPLE if kind in ADDRESSED else 1
+    own = [pair for pair in pairs if pair.person in persons]
+    found = {one.out: one for one in (*taken_out(pairs, many), *taken_out(own))}
+    return list(found.values())
+
+
+def _learnt(
+    db: Database, kind: str, persons: Collection[str], excluded: Collection[int]
+) -> list[Line]:
+    """What finished drafts say of phrases that are taken out."""
+    return [
+        Line(
+            *("never", one.out, len(one.records), one.of, one.records),
+            edits=len(one.records),
+            into=one.into,
+        )
+        for one in learnt_from(pairs_of(db, kind, excluded), kind, persons)
+    ]
 
 
 Marks = dict[tuple[str, str], tuple[str, str]]

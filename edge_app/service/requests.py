@@ -18,6 +18,7 @@ AGAIN_TEMPERATURE = 0.7
 """Used for another version when the settings leave nothing to chance."""
 _BEHIND = 80  # letters behind a stretch by which the model sees where it ends
 _LEAST_TOKENS = 32  # for a stretch; and one more for each letter that stood there
+LengthWanted = Literal["short", "usual", "long"]
 MayLeave = Literal["no", "once", "always"]
 """What a person says of what the guard found: it stays on the device, it leaves in this
 text, or it is no secret in any text."""
@@ -49,6 +50,9 @@ class WriteRequest:
     instead_of: str = ""  # the text that it replaces, of about that length; empty: none
     behind: str = ""  # how the text goes on behind that; no model reads it
     reply_to: int | None = None  # record of the answered text, which stays here
+    length: LengthWanted = "usual"  # by the writer's own texts
+    moves: bool = True
+    """Whether finished drafts may move threshold and strength."""
 
     def tries(self, count: int) -> list[WriteRequest]:
         """This request and others, with the next seeds, at a temperature above 0."""

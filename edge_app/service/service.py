@@ -40,6 +40,7 @@ from edge_app.retrieval.context import (
     RetrievalQuery,
     title,
 )
+from edge_app.retrieval.lessons import Lesson, lesson_for
 from edge_app.retrieval.naming import parted
 from edge_app.retrieval.voice import Voice, mark, voice_of
 from edge_app.sample import make_ready
@@ -92,6 +93,7 @@ class _Read:
     passages: Sequence[Passage]
     given: Sequence[int]  # tokens of the text so far
     index: PrivateIndex | None  # None: no server takes part
+    lesson: Lesson
     learnt: bool  # whether history and adapter are used
     cache: TextSlots | None = None  # with a slot for each; None: they are not at once
     shared: Shared | None = None
@@ -335,14 +337,16 @@ class WritingService:
         assert model is not None
         given = model.vocabulary.tokenize(request.before) if request.before else []
         most = request.max_tokens + len(given)
-        index = None
+        index, lesson = None, Lesson()
         try:
             with self._store() as store:
                 asked = request
                 request, retrieved = self._found(store, request)
+                if learnt:
+                    lesson = self._lesson(store, asked, request)
                 self._states = self._states_of(store, asked, self._cache(learnt=learnt))
                 if role.uses_generalist:
-                    index = self._index(request, store, retrieved)
+                    index = self._index(request, store, retrieved, lesson.words)
         except StoppedError:
             return ["stopped"] * len(tries)
         word = word_on_languages(config.specialist, request.brief.text)
@@ -351,11 +355,16 @@ class WritingService:
             emits[0](Notice(word))
         found = [
             replace(
-                one, brief=request.brief, background=request.background, max_tokens=most
+                one,
+                brief=request.brief,
+                background=request.background,
+                max_tokens=most,
+                settings=lesson.settings(one.settings),
             )
             for one in tries
         ]
-        read = _Read(retrieved, given, index, learnt=learnt)
+        role = role_of(found[0].settings.terms(), build(found[0].settings))
+        read = _Read(retrieved, given, index, lesson, learnt=learnt)
         # What is read beside others may differ in its last bits.
         assert request.privacy is not None
         apart = config.engine.exact or request.privacy.binds
@@ -505,6 +514,7 @@ class WritingService:
             draws=account,
             gate=gate,
             given_ids=read.given,
+            shape=read.lesson.shape(model.vocabulary),
             policy=self._policy_slots(request),
             states=self._states if read.learnt else None,
             shared=read.shared,
@@ -576,6 +586,16 @@ class WritingService:
         brief = answering.as_greeted(store, brief)
         return replace(request, brief=brief), retrieved
 
+    def _lesson(self, store: Store, asked: WriteRequest, found: WriteRequest) -> Lesson:
+        """What a request takes from voice and finished drafts; nothing for other words
+        within a text, and without a history. `found` greets the recipient."""
+        if asked.instead_of or asked.personalisation == "none":
+            return Lesson()
+        brief = answering.addressed_brief(store, asked.brief, asked.reply_to)
+        name = found.brief.recipient
+        lesson = lesson_for(store.db, brief, asked.length, asked.excluded, name)
+        return lesson if asked.moves else replace(lesson, nearer=0)
+
     def _states_of(
         self, store: Store, request: WriteRequest, context: TextSlots
     ) -> KeptStates | None:
@@ -599,7 +619,11 @@ class WritingService:
         return request.privacy.binds or request.settings.base == "edge"
 
     def _index(
-        self, request: WriteRequest, store: Store, retrieved: Sequence[Passage]
+        self,
+        request: WriteRequest,
+        store: Store,
+        retrieved: Sequence[Passage],
+        learnt: Sequence[str],
     ) -> PrivateIndex:
         """The private phrases that a draft must not hold."""
         passages = list(retrieved)
@@ -609,7 +633,7 @@ class WritingService:
             store,
             passages,
             request.brief,
-            notes=(request.background,),
+            notes=(request.background, *learnt),
             allowed=(*self._config.allowed, *self._allowed),
             region=self._settings.guard_region,
         )

@@ -20,6 +20,7 @@ from edge_app.decoding.loop import DecodeLoop, Gate
 from edge_app.decoding.on_device import OfflineVerifier
 from edge_app.decoding.rescoring import RescoredEngine
 from edge_app.decoding.session import Patience, VerifierSession, go_alone
+from edge_app.decoding.shaping import Shape
 from edge_app.decoding.together import Together
 from edge_app.retrieval.context import PromptBuilder, Prompts
 from edge_app.service.kept_states import KeptStates
@@ -77,6 +78,7 @@ class TextJob:
     draws: Draws | None = None  # a privacy account that draws; None: nothing is counted
     gate: Gate | None = None  # the guard of the drafts; None: all may leave
     given_ids: Sequence[int] = ()  # the text so far; `max_tokens` counts them
+    shape: Shape | None = None  # shifts what the specialist thinks
     policy: TextSlots | None = None
     """The specialist without its adapter, whose likeliest tokens it weighs anew; None:
     it writes by itself."""
@@ -164,6 +166,7 @@ class TextJob:
                 max_tokens=request.max_tokens,
                 end_ids=vocabulary.end_ids,
                 never=never,
+                shape=self.shape,
                 stop=self.stop,
                 draws=self.draws,
                 gate=self.gate,

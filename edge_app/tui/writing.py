@@ -585,6 +585,7 @@ class Writing:
             offline=self.offline,
             excluded=frozenset(self.draft_state.excluded),
             weighs=True,
+            moves=self.style.threshold is self.style.strength is None,
             reply_to=None if letter is None else letter.record_id,
         )
 

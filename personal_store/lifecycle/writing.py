@@ -272,40 +272,31 @@ def _keep_pair(db: Database, record_id: int, document: Document) -> None:
         [record_id, document.drafted, document.own_share],
     )
     if document.key.startswith(_FINISHED_KEY):
-        db.execute(
-            "UPDATE record SET excluded = ? WHERE id = ?",
-            [document.excluded, record_id],
-        )
+        values = document.excluded, record_id
+        db.execute("UPDATE record SET excluded = ? WHERE id = ?", values)
 
 
 def _join_finished(db: Database, ids: Sequence[int]) -> None:
     """Let a mail that was finished here and has come back with the mail that was sent
     be one record: the sent one, with the draft of the other."""
+    sql = f"""SELECT id, lower(iif(recipient_address = '', recipient,
+              recipient_address)), body, excluded FROM record WHERE kind = 'email' AND
+              (key LIKE '{_FINISHED_KEY}%' AND id IN (SELECT record_id FROM edit)) = ?
+              AND (? OR id = ?)"""  # noqa: S608
     finished = {
-        (row[1].casefold() or row[2].casefold(), normalised(row[3])): row
-        for row in db.execute(
-            f"""SELECT id, recipient_address, recipient, body, excluded FROM record
-                JOIN edit ON record_id = id WHERE key LIKE '{_FINISHED_KEY}%'
-                AND kind = 'email'"""  # noqa: S608
-        )
+        (to, normalised(body)): (old, excluded)
+        for old, to, body, excluded in db.execute(sql, [1, 1, 0])
     }
     for record_id in ids if finished else ():
-        address, name, body = db.execute(
-            """SELECT recipient_address, recipient, body FROM record
-               WHERE id = ? AND key NOT LIKE ? AND kind = 'email'""",
-            [record_id, f"{_FINISHED_KEY}%"],
-        ).fetchone() or ("", "", "")
-        found = None
-        for whom in filter(None, (address.casefold(), name.casefold())):
-            found = found or finished.pop((whom, normalised(body)), None)
-        if found is not None:
-            old, *_, excluded = found
-            db.execute("UPDATE edit SET record_id = ? WHERE record_id = ?",
-                       [record_id, old])  # fmt: skip
-            db.execute("UPDATE record SET excluded = ? WHERE id = ?",
-                       [excluded, record_id])  # fmt: skip
-            drop(db, [old])
-            db.execute("DELETE FROM record WHERE id = ?", [old])
+        for new, to, body, _ in db.execute(sql, [0, 0, record_id]).fetchall():
+            old, excluded = finished.pop((to, normalised(body)), (0, 0))
+            if old:
+                both = [new, old]
+                db.execute("UPDATE edit SET record_id = ? WHERE record_id = ?", both)
+                values = [excluded, new]
+                db.execute("UPDATE record SET excluded = ? WHERE id = ?", values)
+                drop(db, [old])
+                db.execute("DELETE FROM record WHERE id = ?", [old])
 
 
 def twin_of(db: Database, key: str, text: str) -> int | None:

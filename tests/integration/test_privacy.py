@@ -15,6 +15,8 @@ from decoding_core.settings import MethodSettings
 from edge_app.config.settings import Settings
 from edge_app.decoding.events import Sent, Settled, SourcesFound
 from edge_app.privacy.ledger import read_ledger
+from edge_app.retrieval.lessons import lesson_for
+from edge_app.retrieval.voice import mark
 from edge_app.service.requests import ServiceConfig, WriteRequest
 from edge_app.service.service import WritingService
 from edge_app.transport import SIZES
@@ -22,6 +24,8 @@ from models.files import locate
 from models.prompts import Request
 from models.running.settings import EngineSettings
 from personal_store import Store, import_source
+from personal_store.lifecycle.writing import keep_finished
+from personal_store.records import Document
 
 MARKER = "Quixotzebrim"
 NOTES = "Secretnotes Wombatfjord"
@@ -184,3 +188,29 @@ def test_a_cadence_changes_when_rounds_leave_and_nothing_of_the_text(service):
 
 def settled(events):
     return [t.id for e in events if isinstance(e, Settled) for t in e.tokens]
+
+
+def test_nothing_of_voice_pairs_and_marks_leaves(service, socket_bytes, tmp_path):
+    """What was struck out, drafted or put in its place, and a greeting that was set:
+    the guard knows the words that may be drafted."""
+    drafted = "Hullo Ana, mind the Grumblewick. Bye"
+    with Store.open(tmp_path / "store.db") as store:
+        for number in range(3):
+            document = Document(
+                *(0, "", "email", "Hullo Ana, mind the Snorkelbat. Bye"),
+                recipient="Ana",
+                drafted=drafted,
+                own_share=0.5,
+            )
+            keep_finished(store.db, f"page:{number}", document)
+        mark(store.db, "email", "Ana", "greeting", "set", f"{MARKER} {{name}},")
+        mark(store.db, "email", "Ana", "phrase", "struck", "Zwobbelham forever")
+        lesson = lesson_for(store.db, Request("Thank Ana.", recipient="Ana"))
+    assert [turn.into for turn in lesson.turns] == ["Snorkelbat", ""]
+    assert lesson.frame.greeting == f"{MARKER} Ana,"
+    events = write(service)
+    text = "".join(t.text for e in events if isinstance(e, Settled) for t in e.tokens)
+    assert text.startswith(f"{MARKER} Ana,")
+    tokenize = service._model.vocabulary.tokenize
+    for word in (MARKER, "Snorkelbat", "Grumblewick", "Zwobbelham"):
+        check_never_left(word, sent_in(events), socket_bytes, tokenize)

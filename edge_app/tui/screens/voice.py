@@ -83,6 +83,7 @@ class VoiceDrawer(ListDrawer["Line"]):
         edits = counted(one.edits, "edit") if one.edits else ""
         said = Text(f"{one.name:<18}")
         said.append(one_line(one.value), _LOOKS.get(one.state, ""))
+        said.append(f" → {one_line(one.into)}" if one.into else "")
         why = " · ".join(filter(None, (texts, edits, sure)))
         return said.append(f"  {why}", "dim")
 

@@ -1,0 +1,263 @@
+"""How a voice shifts the specialist's logits, before anything is drawn from them.
+
+What the person always takes out of drafts becomes less likely, what they put in its
+place takes over its probability, and beyond the usual length an end becomes likelier.
+Every shift is bounded, so that nothing is forbidden or forced.
+
+The shifted distribution is the specialist's S wherever S stands: drafts, redraws, and
+the account of what a text tells, whose reference is the base, which is not shifted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import inf
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from decoding_core.sampling import Floats
+from models.running.interface import Vocabulary
+
+Shape = Callable[[Sequence[int], Floats], Floats]
+"""Shifts logits (V,) at the place behind these tokens of a text."""
+
+MOST = 6.0  # nats of a shift
+FAR = 12.0  # of one to how a letter goes on that began as all of them do
+_TAIL = 200  # characters in which the beginning of a phrase is looked for
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A phrase that the person takes out of drafts."""
+
+    out: str
+    into: str = ""  # what they put in its place
+    nats: float = 3.0  # how much less likely it becomes
+    lead: int = 0  # how many of its words say nothing yet, as they go on otherwise too
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """The words of a text: an end is not pressed up to `high`, and put off up to
+    `low`."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """How a letter begins and ends, word for word; each part may be empty."""
+
+    greeting: str = ""
+    opening: str = ""
+    closing: str = ""
+    sign_off: str = ""
+    name: str = ""
+    paragraphs: int = 0  # of a letter, if all have the same number; else 0
+
+    @property
+    def top(self) -> str:
+        """What stands above the body, and its first words."""
+        return f"{self.greeting}\n\n{self.opening}" if self.greeting else ""
+
+    @property
+    def end(self) -> str:
+        """What stands below the body."""
+        return "\n".join(filter(None, (self.sign_off, self.name)))
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """All that is said, part by part."""
+        return self.greeting, self.opening, self.closing, self.end
+
+
+class _Way:
+    """The tokens of a turn behind one beginning."""
+
+    def __init__(self, vocabulary: Vocabulary, turn: Turn, blank: str) -> None:
+        self.before, out, into = _parted(turn.out, turn.into)
+        self.blank = blank
+        if not self.before:
+            out, into = blank + out, blank + into if into else ""
+        self.nats = min(turn.nats, MOST)
+        self.out, self.into = (
+            [
+                (begun.decode("utf-8", "ignore"), token)
+                for begun, token in steps
+                if vocabulary.piece(token).strip()
+            ]
+            for steps in (_steps(vocabulary, out), _steps(vocabulary, into))
+        )
+        words = len(self.before.split())
+        self.begin = 0
+        while self.begin < len(self.out) and (
+            words + len(self.out[self.begin][0].split()) < turn.lead
+        ):
+            self.begin += 1
+
+    def at(self, tail: str, steps: Sequence[tuple[str, int]]) -> int | None:
+        """How many steps of a phrase the text ends with; None if it does not."""
+        for number in range(len(steps) - 1, -1, -1):
+            begun = self.before + steps[number][0]
+            if not tail.endswith(begun):
+                continue
+            behind = tail[: len(tail) - len(begun)]
+            if self.before or not self.blank:
+                apart = not behind or not (behind[-1].isalnum() and begun[:1].isalnum())
+                line = self.before or behind.endswith("\n") or not behind
+                if apart and line:
+                    return number
+            elif behind and not behind[-1].isspace():
+                return number
+        return None
+
+    def shift(self, tail: str, logits: Floats) -> None:
+        """Shift the tokens that go on with the phrases of the turn."""
+        number = self.at(tail, self.out)
+        if number is not None and number >= self.begin:
+            token = self.out[number][1]
+            if number == 0 and self.into:
+                first = self.into[0][1]
+                logits[first] = np.logaddexp(logits[first], logits[token])
+            logits[token] -= self.nats
+        number = self.at(tail, self.into) if self.into else None
+        if number and self.into[number][0].strip():
+            logits[self.into[number][1]] += self.nats / 2
+
+
+def _parted(out: str, into: str) -> tuple[str, str, str]:
+    """The beginning that two phrases share, as far as whole words, and their rests."""
+    same = 0
+    while same < min(len(out), len(into)) and out[same] == into[same]:
+        same += 1
+    while same and out[same - 1].isalnum() and (out[same:] + into[same:])[:1].isalnum():
+        same -= 1
+    begun = out[:same].rstrip(" ")
+    return begun, out[len(begun) :], into[len(begun) :]
+
+
+def _steps(vocabulary: Vocabulary, text: str) -> list[tuple[bytes, int]]:
+    """Each token of a text with what stands before it."""
+    steps, before = list[tuple[bytes, int]](), b""
+    for token in vocabulary.tokenize(text) if text else ():
+        steps.append((before, token))
+        before += vocabulary.piece(token)
+    return steps
+
+
+_stops: WeakKeyDictionary[Vocabulary, list[tuple[int, int]]] = WeakKeyDictionary()
+
+
+def _stops_of(vocabulary: Vocabulary) -> list[tuple[int, int]]:
+    """Tokens that end a line behind other signs, each with the token of those alone."""
+    if vocabulary in _stops:
+        return _stops[vocabulary]
+    found = _stops[vocabulary] = list[tuple[int, int]]()
+    for token in range(vocabulary.size):
+        stop, newline, _ = vocabulary.piece(token).partition(b"\n")
+        if newline and stop.strip():
+            alone = vocabulary.tokenize(stop.decode("utf-8", "ignore"))
+            if len(alone) == 1:
+                found.append((token, alone[0]))
+    return found
+
+
+class Shaping:
+    """The shifts of one text; a `Shape`."""
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        turns: Sequence[Turn] = (),
+        length: Length | None = None,
+        frame: Frame | None = None,
+    ) -> None:
+        self._piece = vocabulary.piece
+        self._ways = [
+            _Way(vocabulary, turn, blank)
+            for turn in turns
+            for blank in ("", " ")
+            if not (blank and _parted(turn.out, turn.into)[0])
+        ]
+        self._length, self._frame = length or Length(0.0, inf), frame or Frame()
+        self._ends = sorted(vocabulary.end_ids)
+        self._lines = vocabulary.tokenize("\n\n")
+        self._top = _steps(vocabulary, self._frame.top)
+        behind = f" {self._frame.closing}\n\n{self._frame.end}"
+        self._closing = _steps(vocabulary, behind) if self._frame.closing else []
+        self._end = _steps(vocabulary, self._frame.end)
+        self._stops = _stops_of(vocabulary)
+        self._ending: set[bytes] = set()
+        """Texts, each up to a stop, behind which the body would have ended."""
+
+    def __call__(self, before: Sequence[int], logits: Floats) -> Floats:
+        """The shifted logits."""
+        data = b"".join(map(self._piece, before))
+        tail = data[-_TAIL:].decode("utf-8", "ignore")
+        for way in self._ways:
+            way.shift(tail, logits)
+        for begun, token in self._top:
+            if data == begun:
+                _lead(logits, token)
+        if not self._top or b"\n" in data:
+            self._shift_end(data, logits)
+        return logits
+
+    def _shift_end(self, data: bytes, logits: Floats) -> None:
+        """Shift where a text ends, and how."""
+        length, frame = self._length, self._frame
+        if frame.end and data.endswith(frame.end.encode()):
+            _lead(logits, *self._ends)
+            return
+        words = len(data.split())
+        press = 0.0
+        if words > length.high:
+            press = min(MOST, 2 * MOST * (words / max(length.high, 1.0) - 1))
+        elif words < length.low:
+            press = -MOST / 2 * (1 - words / length.low)
+        logits[self._ends] += press
+        for begun, token in self._end:
+            if begun and data.endswith(b"\n" + begun):
+                _lead(logits, token)
+                return
+        if data.endswith(b"\n"):
+            if data.count(b"\n\n") + 1 == frame.paragraphs:
+                _lead(logits, *(token for _, token in self._end[:1]))
+            elif data.count(b"\n\n") > 1:
+                logits[[token for _, token in self._end[:1]]] += press + MOST
+            return
+        lined = [token for token, _ in self._stops]
+        logits[lined] += press / 2
+        if frame.closing:
+            self._shift_closing(data, logits)
+
+    def _shift_closing(self, data: bytes, logits: Floats) -> None:
+        """Let the last words of a body stand where it would have ended."""
+        closing = self._frame.closing.encode()
+        for begun, token in self._closing:
+            if begun and data.endswith(begun):
+                if data[: len(data) - len(begun)] in self._ending:
+                    _lead(logits, token)
+                return
+        if closing.rstrip(b".!?") in data:
+            return
+        if data in self._ending:
+            _lead(logits, self._closing[0][1])
+            return
+        best = logits.max()
+        for lined, stop in self._stops:
+            if logits[lined] >= best - 1.0:  # the body may well end here
+                self._ending.add(data + self._piece(stop))
+                logits[stop] = np.logaddexp(logits[stop], logits[lined])
+                logits[lined] -= MOST
+
+
+def _lead(logits: Floats, *tokens: int) -> None:
+    """Make one of these tokens the likeliest, if `FAR` nats are enough for that."""
+    if tokens:
+        best = max(tokens, key=logits.__getitem__)
+        raised = min(logits.max() + 2.0, logits[best] + FAR)
+        logits[best] = max(logits[best], raised)

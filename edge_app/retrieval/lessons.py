@@ -1,0 +1,141 @@
+"""What a text takes from the voice of its writer and from the drafts they finished."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from sqlite_utils import Database
+
+from decoding_core.settings import MethodSettings
+from edge_app.decoding.shaping import MOST, Frame, Length, Shape, Shaping, Turn
+from edge_app.retrieval.naming import called
+from edge_app.retrieval.voice import (
+    MANY,
+    learnt_from,
+    marks_of,
+    pairs_of,
+    persons_of,
+    voice_of,
+)
+from models.prompts import Request
+from models.running.interface import Vocabulary
+from personal_store.edits import LEAST, Pair, changes
+from personal_store.habits import ADDRESSED
+from personal_store.text.greetings import NAME
+
+_SHORT, _LONG = 0.6, 1.6  # times the usual length
+_LAST, _FEWEST, _MOST_STEPS = 10, 5, 3  # finished drafts looked at; steps
+_FIRST, _EACH = 3.0, 0.5  # nats of a turn that was made `LEAST` times, and once more
+_NEWEST = 500  # texts from which the voice of one text is counted
+_SAYS_LENGTH = re.compile(
+    r"(?i)\b(?:short(?:er|ly)?|brief(?:er|ly)?|long(?:er)?|detailed|in full|one line|"
+    r"(?:a few|two|three|\d+) (?:words|lines|sentences|paragraphs))\b"
+)
+"""What in a request says how long a text is to be: then nothing else does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """What is learnt for one text."""
+
+    turns: tuple[Turn, ...] = ()
+    length: Length | None = None
+    frame: Frame | None = None
+    nearer: int = 0  # steps from the checker to the person
+
+    def settings(self, settings: MethodSettings) -> MethodSettings:
+        """The settings, nearer to the person: each step halves the threshold and adds a
+        quarter to the strength."""
+        threshold = settings.threshold
+        if not isinstance(threshold, str):
+            threshold *= 0.5**self.nearer
+        strength = settings.strength + 0.25 * self.nearer
+        return replace(settings, threshold=threshold, strength=strength)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Private words that it may bring into a text."""
+        frame = self.frame or Frame()
+        return *frame.words, *(turn.into for turn in self.turns)
+
+    def shape(self, vocabulary: Vocabulary) -> Shape | None:
+        """What shifts the specialist's logits; None: nothing does."""
+        if not (self.turns or self.length or self.frame):
+            return None
+        return Shaping(vocabulary, self.turns, self.length, self.frame)
+
+
+def lesson_for(
+    db: Database,
+    request: Request,
+    length: str = "usual",
+    excluded: Collection[int] = (),
+    name: str = "",
+) -> Lesson:
+    """The lesson for a request; the length is usual unless the request says another.
+    `name` greets; empty: as the recipient is called."""
+    kind, to = request.task, request.recipient
+    persons = persons_of(db, to) if kind in ADDRESSED else ()
+    pairs = pairs_of(db, kind, excluded)
+    voice = voice_of(db, kind, to, excluded, _NEWEST)
+    frame = None
+    if kind in ADDRESSED:
+        greeting = voice.value("greeting").replace(NAME, name or called(to))
+        opening, closing, sign_off, signed = (
+            voice.value(one) for one in ("opening", "closing", "sign-off", "name")
+        )
+        frame = Frame(greeting, opening, closing, sign_off, signed, voice.paragraphs)
+        frame = None if frame == Frame(paragraphs=voice.paragraphs) else frame
+    marks = marks_of(db, kind, persons)
+    turns = [
+        Turn(one.out, one.into, _FIRST + _EACH * (len(one.records) - LEAST), one.lead)
+        for one in learnt_from(pairs, kind, persons)
+        if marks.get(("never", one.out), ("", ""))[0] != "struck"
+    ]
+    turns += [
+        Turn(of, nats=MOST)
+        for (line, of), (state, _) in marks.items()
+        if line in MANY and (line == "never") == (state != "struck")
+    ]
+    return Lesson(
+        tuple(turns),
+        _length(request, length, voice.length),
+        frame,
+        steps_nearer([pair for pair in pairs if pair.person in persons]),
+    )
+
+
+def steps_nearer(pairs: Sequence[Pair]) -> int:
+    """How many steps nearer to the person a text to them is written: one for each tenth
+    of the words that they changed in their last drafts, within bounds."""
+    last = [changed(pair) for pair in pairs[-_LAST:]]
+    if len(last) < _FEWEST:
+        return 0
+    share = sum(one for one, _ in last) / max(1, sum(words for _, words in last))
+    return min(_MOST_STEPS, int(10 * share))
+
+
+def changed(pair: Pair) -> tuple[int, int]:
+    """How many words were changed, left out or added, and how many there were."""
+    before, after = pair.drafted.split(), pair.text.split()
+    found = (max(i2 - i1, j2 - j1) for i1, i2, j1, j2 in changes(before, after))
+    return sum(found), len(before)
+
+
+def _length(
+    request: Request,
+    wanted: str,
+    usual: tuple[float, float, float] | None,
+) -> Length | None:
+    if usual is None:
+        return None
+    _, middle, high = usual
+    if wanted == "short":
+        return Length(0.0, _SHORT * middle)
+    if wanted == "long":
+        return Length(_LONG * middle, 2 * _LONG * middle)
+    if request.tone == "brief" or _SAYS_LENGTH.search(request.text):
+        return None
+    return Length(0.0, max(high, middle + 5))

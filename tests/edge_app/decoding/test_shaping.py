@@ -1,0 +1,105 @@
+"""How a voice shifts the specialist's logits: turns, the frame and end of a letter."""
+
+import numpy as np
+import pytest
+
+from decoding_core.settings import MethodSettings
+from edge_app.decoding.deciders import Drafter, Draws
+from edge_app.decoding.shaping import MOST, Frame, Length, Shaping, Turn
+from tests.fakes import HashEngine
+
+WORDS = [
+    *("Best", " wishes", "Toodle", " pip", " I", "I", " am", "'m", " here", "Hi"),
+    *(" Ana", ",", ".", "\n\n", ".\n\n", ",\n", "So", " long", " it", " goes", "Sam"),
+    *(" ", "\n", "x", "<end>"),
+]
+END = WORDS.index("<end>")
+FRAME = Frame("Hi Ana,", "So", "it goes.", "Toodle pip,", "Sam", 3)
+
+
+class Words:
+    """A vocabulary of whole words; the longest that fits is taken."""
+
+    size = len(WORDS)
+    end_ids = frozenset([END])
+
+    def tokenize(self, text):
+        ids = []
+        while text:
+            best = max((w for w in WORDS if text.startswith(w)), key=len)
+            ids.append(WORDS.index(best))
+            text = text[len(best) :]
+        return ids
+
+    def piece(self, token):
+        return b"" if token == END else WORDS[token].encode()
+
+
+WORDS_OF = Words()
+
+
+def moved(shaping, text):
+    """How many nats each word gains behind a text, of those that change."""
+    after = shaping(WORDS_OF.tokenize(text), np.zeros(len(WORDS)))
+    return {WORDS[i]: round(float(d), 2) for i, d in enumerate(after) if abs(d) > 0.01}
+
+
+def test_what_is_taken_out_gives_its_place_to_what_is_put_there():
+    """Where a line begins or a word has ended, and on along both phrases, from where
+    they part; never by more than the bound."""
+    shaping = Shaping(WORDS_OF, [Turn("Best wishes", "Toodle pip", 4.0)])
+    two = round(float(np.log(2)), 2)
+    assert moved(shaping, "So long.\n\n") == {"Best": -4.0, "Toodle": two}
+    assert moved(shaping, "So long.\n\nBest") == {" wishes": -4.0}
+    assert moved(shaping, "Toodle") == {" pip": 2.0}
+    assert moved(Shaping(WORDS_OF, [Turn("Sam", nats=99.0)]), "") == {"Sam": -MOST}
+    waits = Shaping(WORDS_OF, [Turn("Best wishes", "", 3.0, lead=1)])
+    assert moved(waits, "") == {}
+    assert moved(waits, "Best") == {" wishes": -3.0}
+    parting = Shaping(WORDS_OF, [Turn("I am", "I'm", 3.0)])
+    assert moved(parting, "So long I") == {" am": -3.0, "'m": two}
+    assert moved(parting, "So long") == {}
+
+
+def test_a_letter_begins_and_ends_as_all_of_them_do():
+    """The body ends where the model would end it, with the usual last words; a word far
+    from likely is not forced."""
+    shaping, ids = Shaping(WORDS_OF, frame=FRAME), []
+    rng = np.random.default_rng(5)
+    body = iter([" long", ".\n\n", ".", "x"])
+    while not ids or ids[-1] != END:
+        text = "".join(WORDS[one] for one in ids)
+        row = rng.normal(size=len(WORDS)) * 0.1
+        if text.startswith("Hi Ana,\n\nSo") and "goes" not in text:
+            wanted = next(body) if "." not in text else "Best"
+            row[WORDS.index(wanted)] += 8.0
+        ids.append(int(shaping(ids, row).argmax()))
+        assert len(ids) < 40
+    assert "".join(WORDS[one] for one in ids[:-1]) == (
+        "Hi Ana,\n\nSo long. it goes.\n\nToodle pip,\nSam"
+    )
+
+
+def test_the_end_is_pressed_beyond_the_usual_length_alone():
+    shaping = Shaping(WORDS_OF, length=Length(0.0, 8.0))
+    found = [
+        moved(shaping, "So" + " long" * more).get("<end>", 0.0) for more in (6, 9, 99)
+    ]
+    assert found == [0.0, pytest.approx(3.0), MOST]
+
+
+def test_who_draws_and_who_counts_see_the_shifted_logits():
+    """So that an account reckons with what is drawn from."""
+    seen, draws = [], Draws(MethodSettings(temperature=0.0).draw())
+    draw = draws.draft
+    draws.draft = lambda logits, *rest: (
+        seen.append(logits.copy()) or draw(logits, *rest)
+    )
+
+    def shape(before, logits):
+        logits[len(before)] += 50.0
+        return logits
+
+    drafter = Drafter(HashEngine("s"), [1, 2], draws, shape=shape)
+    assert [drafter.next([]), drafter.next([])] == [0, 1]
+    assert np.array_equal(seen, drafter.logits)

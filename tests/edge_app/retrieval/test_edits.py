@@ -1,0 +1,90 @@
+"""What is learnt from finished drafts: turns, and how near a text is to the person."""
+
+from decoding_core.settings import MethodSettings
+from edge_app.retrieval.lessons import Lesson, lesson_for, steps_nearer
+from edge_app.retrieval.voice import learnt_from, mark, voice_of
+from models.prompts import Request
+from personal_store import Store
+from personal_store.edits import Pair
+from personal_store.lifecycle.writing import keep_finished
+from personal_store.records import Document
+
+DRAFT = "Hi {to},\n\nI hope you are well. {n} ferries came. Best wishes"
+TEXT = "Hi {to},\n\n{n} ferries came. Toodle pip"
+ONE, TWO = "I hope you are well.", "Best wishes"
+
+
+def pairs(count, to=("a",)):
+    return [
+        Pair(n, whom, DRAFT.format(to=whom, n=n), TEXT.format(to=whom, n=n))
+        for n in range(count)
+        for whom in [to[n % len(to)]]
+    ]
+
+
+def turns(found, kind="email", persons=("a",)):
+    return {one.out: one.into for one in learnt_from(found, kind, persons)}
+
+
+def test_what_is_always_taken_out_is_learnt_towards_that_person():
+    """From three drafts on, with what is put in its place; not what one draft alone
+    held, and not what stays in every fifth draft."""
+    assert turns(pairs(2)) == {}
+    assert turns(pairs(3)) == {ONE: "", TWO: "Toodle pip"}
+    assert turns(pairs(9), persons=("b",)) == {}
+    kept = [Pair(10 + n, "a", DRAFT, DRAFT) for n in range(2)]
+    assert turns(pairs(6) + kept) == {}
+
+
+def test_towards_everybody_three_people_must_show_it():
+    """So that a habit towards one person is none towards another."""
+    assert turns(pairs(9, "ab"), persons=("c",)) == {}
+    assert set(turns(pairs(9, "abc"), persons=("d",))) == {ONE, TWO}
+    assert set(turns(pairs(3, ("",)), "review", ())) == {ONE, TWO}
+
+
+def test_the_more_is_changed_the_nearer_to_the_person():
+    """A step for each tenth of the words, three at most; none before five drafts."""
+    words = [f"w{n}" for n in range(10)]
+    for changed, steps in ((0, 0), (1, 1), (10, 3)):
+        text = " ".join(["x"] * changed + words[changed:])
+        made = [Pair(n, "a", " ".join(words), text) for n in range(12)]
+        assert (steps_nearer(made[:4]), steps_nearer(made)) == (0, steps)
+    moved = Lesson(nearer=2).settings(MethodSettings())
+    assert (moved.threshold, moved.strength) == (0.125, 1.5)
+
+
+def test_a_lesson_is_what_the_store_shows_and_the_owner_says(tmp_path):
+    """Struck out, a turn is not made; a phrase struck out is one. The request decides
+    the length if it names one."""
+    with Store.open(tmp_path / "store.db") as store:
+        for pair in pairs(6, ("Ana",)):
+            document = Document(
+                *(0, "", "email", pair.text + ",\nSam"),
+                recipient="Ana",
+                drafted=pair.drafted + ",\nSam",
+                own_share=0.5,
+            )
+            keep_finished(store.db, f"page:{pair.record}", document)
+        ask = Request("Thank her for the boat", "email", "Ana")
+        lesson = lesson_for(store.db, ask)
+        assert {turn.out for turn in lesson.turns} == {ONE, TWO}
+        assert {turn.nats for turn in lesson.turns} == {4.5}
+        assert lesson.frame.greeting == "Hi Ana,"
+        assert lesson.length.high >= 10
+        assert lesson.nearer == 3
+        said = {one.value: one for one in voice_of(store.db, "email", "Ana").lines}
+        assert (said[TWO].into, said[TWO].edits, said[ONE].holds) == (
+            *("Toodle pip", 6),
+            True,
+        )
+        mark(store.db, "email", "Ana", "never", "struck", ONE)
+        mark(store.db, "email", "Ana", "phrase", "struck", "ferries came")
+        lesson = lesson_for(store.db, ask)
+        assert {turn.out for turn in lesson.turns} == {TWO, "ferries came"}
+        brief = Request("Thank her in two sentences", "email", "Ana")
+        assert lesson_for(store.db, brief).length is None
+        assert lesson_for(store.db, ask, "short").length.high < 10
+        assert lesson_for(store.db, ask, "long").length.low > 10
+        other = lesson_for(store.db, Request("Thank him", "email", "Ben"))
+        assert (other.turns, other.length, other.nearer) == ((), None, 0)
