@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from difflib import SequenceMatcher
 
 import click
 
@@ -14,7 +13,7 @@ from edge_app.commands import terminal
 from edge_app.commands.terminal import counted
 from edge_app.decoding import events
 from edge_app.service.requests import WriteRequest
-from edge_app.tui.text import count_words
+from edge_app.tui.text import count_words, kept_share
 from models.revising import Revision
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -214,14 +213,6 @@ class Output:
             **{name: last[name] for name in same},
             "blocks": [{"nats": one.nats, "tokens": one.tokens} for one in self._spent],
         }
-
-
-def kept_share(before: str, after: str) -> tuple[int, int]:
-    """How many words of the earlier text the later one has in their order, and of how
-    many."""
-    old, new = before.split(), after.split()
-    blocks = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
-    return sum(block.size for block in blocks), len(old)
 
 
 def numbers(statistics: events.Statistics) -> list[str]:

@@ -327,7 +327,9 @@ class Draft:
                     stretch=stretch,
                 )
                 self.attempts.append(variant)
-                self.variants = [known for known in self.variants if not known.empty]
+                self.variants = [
+                    known for known in self.variants if known.writing or not known.empty
+                ]
                 self.variants.append(variant)
                 self.current = len(self.variants) - 1
             case Written(version, event):

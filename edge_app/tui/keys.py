@@ -33,6 +33,10 @@ ACTIONS = (
     _action("again", "again", "ctrl+r,f6", "Again",
             "write another version, or what is selected anew; all are kept",
             shown=True),
+    _action("turn", "turn", "alt+i", "Change it",
+            "say in a line what to change: shorter, drop the ferret, mention the tape"),
+    _action("tries", "tries", "alt+x", "Best of four",
+            "write four drafts at once, and show the best; all are kept"),
     _action("go_on", "go_on", "ctrl+g", "Go on", "write on from the cursor"),
     _action("save", "save", "ctrl+s", "Save", "save the text to a file", shown=True),
     _action("help", "app.drawer('help')", "f1", "Help",
@@ -74,8 +78,8 @@ ACTIONS = (
             "how you write, as your letters show it; change what is wrong"),
     *(_action(task, f"task('{task}')", f"alt+{at}", f"Write {with_article(task)}",
              f"ask for {with_article(task)}") for at, task in enumerate(TASKS, 1)),
-    _action("mailto", "mailto", "alt+m", "Mail link",
-            "copy the text as a mailto: link"),
+    _action("mailto", "mailto", "alt+m", "Mail",
+            "open the text in your mail program, or copy it as a mailto: link"),
 )  # fmt: skip
 
 APP_ACTIONS = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import secrets
 import shlex
 import shutil
 import subprocess
@@ -72,6 +73,33 @@ def hand_to_programs(text: str, commands: Sequence[Sequence[str]]) -> threading.
     thread = threading.Thread(target=hand, daemon=True, name="clipboard")
     thread.start()
     return thread
+
+
+_OPENERS = ("open", "wslview", "xdg-open")
+
+
+def open_outside(link: str, mail: str = "") -> bool:
+    """Open a mailto: link, or a mail in a private file, in the person's mail program;
+    False if no program of this machine opens anything. The file goes with the next."""
+    shown = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    there = [one for one in _OPENERS if shutil.which(one)]
+    if not there or (there[0] == "xdg-open" and not shown):
+        return False
+    for old in state_folder().glob("mail-*.eml"):
+        shred(old)
+    if mail:
+        link = str(state_folder() / f"mail-{secrets.token_hex(4)}.eml")
+        with create(Path(link)) as file:
+            file.write(mail.encode())
+    nothing = subprocess.DEVNULL
+    subprocess.Popen(
+        [there[0], link],
+        stdin=nothing,
+        stdout=nothing,
+        stderr=nothing,
+        start_new_session=True,
+    )
+    return True
 
 
 Change = tuple[int, int, str]

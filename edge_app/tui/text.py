@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
 from itertools import takewhile
 from typing import Literal, get_args
 
@@ -107,3 +108,11 @@ def count_words(runs: Iterable[Run]) -> dict[State, int]:
 def in_bytes(size: int) -> str:
     """`size` with its unit, such as `96 B` or `1.9 kB`."""
     return f"{size} B" if size < 1000 else f"{size / 1000:.1f} kB"
+
+
+def kept_share(before: str, after: str) -> tuple[int, int]:
+    """How many words of the earlier text the later one has in their order, and of how
+    many."""
+    old, new = before.split(), after.split()
+    blocks = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
+    return sum(block.size for block in blocks), len(old)

@@ -30,9 +30,10 @@ from edge_app.tui.background import Background, MayItLeave, News, Severity
 from edge_app.tui.draft import Draft, Entry, Style, asked, worth_keeping
 from edge_app.tui.journal import Journal, JournalError, JournalFolder, changed, in_words
 from edge_app.tui.keys import key_of
-from edge_app.tui.text import Run
+from edge_app.tui.text import Run, counted, kept_share
 from edge_app.tui.variant import Stretch, Traffic, Variant
 from models.prompts import Request
+from models.revising import revised
 
 if TYPE_CHECKING:
     from edge_app.service.service import WritingService
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 ANEW_TEMPERATURE = 1.0
 """Of a stretch: at less a model often finds the words that stood there."""
 PREVIEW_TOKENS = 40
+_AT_ONCE, _STRETCHES = 4, 3  # versions of a text, and of a part of one
 
 _NO_WORDS: dict[FinishReason | None, str] = {
     "full": "no word was written: what is to be read leaves no room in the model",
@@ -117,6 +119,9 @@ class Writing:
         """What the specialist was given last, to read or to write."""
         self._being_written: Variant | None = None
         self._next: Variant | None = None
+        self._group: list[Variant] = []
+        """Those that are written at once, the last of which is `_next`."""
+        self._fit: Callable[[str], float] | None = None
         self._said_unkept = ""
         self._said_kept = False
         self._sitting = token_hex(8)
@@ -203,13 +208,52 @@ class Writing:
         if shown is not None and shown.unfinished and _asks_the_same(shown, request):
             before = shown.text.rstrip(" ")
             rest = replace(shown.request, before=before)
-            self._queue(rest, Stretch(shown.number, len(before), 0))
+            self._queue(rest, stretch=Stretch(shown.number, len(before), 0))
             return
         self._queue(self._another(brief) if self._answered(request) else request)
 
     def again(self, brief: Request) -> None:
         """Write another version of `brief`: the next seed, a temperature above 0."""
         self._queue(self._another(brief))
+
+    def several(self, brief: Request) -> None:
+        """Write four versions of `brief` at once, and show the best."""
+        request = self._request(brief, self.settings)
+        first = self._another(brief) if self._answered(request) else request
+        self._queue(*first.tries(_AT_ONCE))
+
+    def turn(self, instruction: str) -> str:
+        """Change the version on screen as a line says, as a version of its own; says
+        how much stays. Raises InvalidSettingsError if it concerns nothing."""
+        from edge_app.tui.outside import changes  # subprocesses take a moment
+
+        self.stop()
+        variant = self.variant
+        text = "" if variant is None else variant.text
+        found = revised(self.request, text, instruction)
+        self.ask(replace(self.request, text=found.brief.text))
+        if found.brief.tone:
+            self.restyle(replace(self.style, tone=found.brief.tone))
+        request, stays = self._another(self.request), found.before + found.after
+        bare = text.rstrip()
+        around = bare.startswith(found.before) and bare.endswith(found.after)
+        if variant is not None and not (found.stood and around):
+            whole = Stretch(variant.number, len(text), 0)
+            self._happen(entries.Begun(request, self.samples, whole))
+            number = self.attempts[-1].number
+            for begin, end, new in changes(text, stays):
+                runs: tuple[Run, ...] = ((new, "typed"),) if new else ()
+                self._happen(entries.Edited(number, begin, end - begin, runs))
+            self._happen(entries.Ended(number))
+            self.sync()
+        if found.stood and self.variant is not None:
+            asked = request.of_stretch(found.before, found.stood, found.after)
+            text = self.variant.text
+            rest = len(found.after) + len(text) - len(text.rstrip())
+            stretch = Stretch(self.variant.number, len(asked.before), rest)
+            self._queue(*asked.tries(_STRETCHES), stretch=stretch, fit=found.fit)
+        kept, of = kept_share(bare, stays)
+        return f"kept {kept} of {counted(of, 'word')}"
 
     def go_on(self, brief: Request, at: int) -> None:
         """Write on from letter `at` of the version on screen, as a version of its
@@ -226,7 +270,7 @@ class Writing:
         request = replace(self._request(brief, self.settings), before=before)
         if self._answered(request):
             request = replace(self._another(brief), before=before)
-        self._queue(request, Stretch(variant.number, len(before), 0))
+        self._queue(request, stretch=Stretch(variant.number, len(before), 0))
 
     def redraw(self, brief: Request, start: int, end: int) -> None:
         """Write the letters from `start` to `end` anew, as a version of its own."""
@@ -242,7 +286,7 @@ class Writing:
         request = self._another(brief).of_stretch(text[:begin], stood, text[end:])
         hotter = replace(request.settings, temperature=ANEW_TEMPERATURE)
         stretch = Stretch(variant.number, len(request.before), len(text) - end)
-        self._queue(replace(request, settings=hotter), stretch)
+        self._queue(replace(request, settings=hotter), stretch=stretch)
 
     def preview(self, brief: Request, style: Style) -> Variant:
         """Write how the version on screen would begin in another style."""
@@ -267,8 +311,8 @@ class Writing:
         self._stop.set()
         self._next = None
         self.reason = ""
-        if self.variant is not None and self.variant.writing:
-            self._happen(entries.Stopped(self.variant.number, keep_empty, cut))
+        for known in [known for known in self.attempts if known.writing]:
+            self._happen(entries.Stopped(known.number, keep_empty, cut))
 
     def flip(self, step: int) -> bool:
         """Show an earlier or later version; False when there is none."""
@@ -598,12 +642,19 @@ class Writing:
         same = [known for known in self.attempts if known.request == request]
         return any(not one.empty or one.reason not in (None, "stopped") for one in same)
 
-    def _queue(self, request: WriteRequest, stretch: Stretch | None = None) -> None:
-        """Stop the current text and let `request` wait until the service is free."""
+    def _queue(
+        self,
+        *requests: WriteRequest,
+        stretch: Stretch | None = None,
+        fit: Callable[[str], float] | None = None,
+    ) -> None:
+        """Stop the current text and let `requests` wait until the service is free. Of
+        several, which are written at once, the best is shown then, by `fit`."""
         self.stop()
-        self._happen(entries.Begun(request, self.samples, stretch))
-        variant = self.attempts[-1]
-        self._next = variant
+        for request in requests:
+            self._happen(entries.Begun(request, self.samples, stretch))
+        self._group, self._fit = self.attempts[-len(requests) :], fit
+        self._next = self.attempts[-1]
         if self.problem:  # what was missing may be there now
             self.prepare()
         self._begin()
@@ -613,25 +664,39 @@ class Writing:
             return
         stop = self._stop = threading.Event()
         variant = self._being_written = self._next
-        self._next = None
-        variant.started = self.clock()
+        group = self._group if variant in self._group else [variant]
+        self._next, fit = None, self._fit
         self._stop_reading.set()
         self._read_ahead = variant.request
         background = self.background
 
-        def emit(event: Event) -> None:
-            background.post(lambda: self.happened(variant, event))
+        def emit(one: Variant, event: Event) -> None:
+            background.post(lambda: self.happened(one, event))
 
         def ask(held: HeldBack) -> MayLeave:
             question = MayItLeave(held, stop)
             background.post(lambda: setattr(self, "asked", question))
             return question.wait(background.closing)
 
-        background.run(
-            lambda: self.service.write(replace(variant.request, ask=ask), emit, stop),
-            lambda _: self._ended(variant, ""),
-            lambda problem: self._ended(variant, problem),
-        )
+        emits = [partial(emit, one) for one in group]
+        requests = [replace(one.request, ask=ask) for one in group]
+        for one in group:
+            one.started = self.clock()
+
+        def write() -> Variant | None:
+            if len(group) > 1:
+                return group[self.service.write_best(requests, emits, stop, fit)[0]]
+            self.service.write(requests[0], emits[0], stop)
+            return None
+
+        def ended(problem: str, best: Variant | None = None) -> None:
+            for one in group[:-1] if self._ours(variant) else ():
+                self._happen(entries.Ended(one.number))
+            self._ended(variant, problem)
+            if best in self.variants and self.variant is variant and best is not None:
+                self._happen(entries.Shown(best.number))
+
+        background.run(write, partial(ended, ""), ended)
 
     def _ended(self, variant: Variant, problem: str) -> None:
         self._being_written = None

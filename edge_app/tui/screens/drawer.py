@@ -15,13 +15,14 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widget import Widget
-from textual.widgets import OptionList, Static
+from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from decoding_core.foreign_text import legible
 from edge_app.service.requests import MayLeave
 from edge_app.tui.background import MayItLeave
 from edge_app.tui.keys import DRAWER_BINDINGS, show_key
+from edge_app.tui.screens.widgets import LineInput
 from edge_app.tui.writing import Writing
 
 
@@ -150,6 +151,23 @@ class Question(ModalScreen[str]):
     @on(OptionList.OptionSelected)
     def _chosen(self, event: OptionList.OptionSelected) -> None:
         self.dismiss(event.option_id)
+
+
+class Turn(ModalScreen[str]):
+    """Gives the line that says what to change; None when Esc puts it off."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", show=False)]
+
+    def compose(self) -> ComposeResult:
+        """A single line."""
+        with Box(title="What should change?", foot="enter changes it · esc"):
+            yield LineInput(
+                name="turn", placeholder="shorter · drop the ferret · mention the tape"
+            )
+
+    @on(Input.Submitted)
+    def _said(self, event: Input.Submitted) -> None:
+        self.dismiss(event.value)
 
 
 class LeaveQuestion(Question):

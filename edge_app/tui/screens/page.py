@@ -19,6 +19,7 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static
 
+from decoding_core.errors import InvalidSettingsError
 from edge_app.decoding.events import Source
 from edge_app.service.requests import WriteRequest
 from edge_app.tui.keys import ACTIONS, key_of
@@ -27,7 +28,7 @@ from edge_app.tui.saving import propose
 from edge_app.tui.screens import cards
 from edge_app.tui.screens.brief import Brief
 from edge_app.tui.screens.cards import KeyLine
-from edge_app.tui.screens.drawer import Drawer, HeldBackQuestion, ask_held_back
+from edge_app.tui.screens.drawer import Drawer, HeldBackQuestion, Turn, ask_held_back
 from edge_app.tui.screens.editor import DraftEditor
 from edge_app.tui.screens.widgets import Card, Saying, Steps
 from edge_app.tui.text import Run
@@ -258,6 +259,27 @@ class Page(Screen[None]):
             self._write(lambda request: self.writing.redraw(request, begin, end))
         else:
             self._write(self.writing.again)
+
+    def action_tries(self) -> None:
+        """Write four versions at once; the best is shown."""
+        self._write(self.writing.several)
+
+    def action_turn(self) -> None:
+        """Ask in a line for what is to change, and change that."""
+        if self.writing.variant is None or not self.writing.variant.text.strip():
+            self.notify("there is no text to change yet", severity="warning")
+            return
+
+        def changed(instruction: str | None) -> None:
+            try:
+                if instruction and instruction.strip():
+                    self.notify(self.writing.turn(instruction))
+            except InvalidSettingsError as error:
+                self.notify(str(error), severity="warning")
+            self.show_draft()
+
+        self._take_brief()
+        self.app.push_screen(Turn(), changed)
 
     def _write(self, write: Callable[[Request], None]) -> None:
         request = self._take_brief()

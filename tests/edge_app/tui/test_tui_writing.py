@@ -504,3 +504,39 @@ def test_words_are_shown_as_they_come():
     variant.apply(Verified(3, 0, (" wor", "ked", " well"), 0.1), 0.0)
     variant.apply(Verified(1, 0, ("\n",), 0.1), 0.0)
     assert variant.shown(0.0) == [("One", "kept"), (" worked", "refused")]
+
+
+STOOD = "Dear Ana,\n\nThe pier is fine. The ferret bit Ben.\n\nTess"
+
+
+class Best(RecordedService):
+    """Writes drafts at once; the second is the best."""
+
+    def write_best(self, requests, emits, stop, fit=None):
+        for number, (request, emit) in enumerate(zip(requests, emits, strict=True)):
+            text = f" The tape is here{'!' * number}" if request.instead_of else STOOD
+            emit(Settled((Token(number, text, "accepted"),)))
+            emit(Finished("end", Statistics()))
+        self.requests = requests
+        return [1, 0, 2]
+
+
+def test_a_line_changes_a_draft_and_the_best_of_several_is_shown():
+    """Each as a version of its own; the brief asks for what the text is to say now."""
+    asked = Request("Say the pier is fine. Say the ferret bit Ben.", "email", "Ana")
+    with writing_at(Best([])) as writing:
+        settle(writing, lambda: writing.ready)
+        written(writing.several, asked)
+        assert (len(writing.variants), writing.draft_state.current) == (4, 1)
+        writing.ask(asked)
+        assert writing.turn("drop the ferret") == "kept 7 of 11 words"
+        shorter = STOOD.replace(" The ferret bit Ben.", "")
+        assert writing.variant.text == shorter
+        assert writing.request.text == "Say the pier is fine."
+        written(writing.turn, "mention the tape")
+        whole = shorter.replace("fine.", "fine. The tape is here!")
+        assert writing.variant.text == whole
+        assert writing.service.requests[0].brief.text.endswith("Mention the tape.")
+        writing.turn("warmer")
+        assert writing.variants[-1].before == [("Dear Ana,\n\n", "kept")]
+        assert (len(writing.attempts), writing.style.tone) == (11, "warm")
