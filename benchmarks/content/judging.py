@@ -22,9 +22,11 @@ from edge_app.facts.phrases import (
     Span,
     WordsOf,
     forms_of,
+    stem,
 )
 from edge_app.facts.values import KINDS, Word
 
+_BEFORE = 4  # words before what is denied in which the denial is looked for
 OPPOSITE = {"yes": "no", "no": "clear yes"}
 """What contradicts an answer that is not given."""
 FIRM_OPPOSITE = {"yes": "firm no", "no": "firm yes"}
@@ -43,6 +45,34 @@ class Judged(WordsOf):
                 return None
             spans.append(found)
         return Span(min(s.first for s in spans), max(s.last for s in spans))
+
+    def denied(self, span: Span, by: frozenset[str]) -> bool:
+        """Whether one of these words stands shortly before, in the same sentence."""
+        sentence = self.words[span.first].sentence
+        before = self.words[max(0, span.first - _BEFORE) : span.first]
+        return any(w.text in by for w in before if w.sentence == sentence)
+
+    def about(self, span: Span, asked: WordsOf) -> bool:
+        """Whether the sentence of a span has a word of the request, or no word that is
+        strange to it; common words and values are neither."""
+        sentence = self.words[span.first].sentence
+        known = {stem(word.text) for word in asked.words}
+        valued = {
+            place + i
+            for kind in KINDS
+            for place, length, _ in self.values(kind)
+            for i in range(length)
+        }
+        words = {
+            word.text
+            for place, word in enumerate(self.words)
+            if word.sentence == sentence
+            and place not in valued
+            and not span.first <= place < span.last
+            and len(word.text) > 2
+            and word.text not in COMMON
+        }
+        return not words or any(stem(word) in known for word in words)
 
     def _in_one_sentence(self, group: tuple[Part, ...]) -> Iterator[Span]:
         """Where all parts stand in one sentence."""

@@ -61,21 +61,12 @@ _PATTERNS = {
     "name": rf"(?<=[\w,] )(?!{_NO_NAME})[A-Z][a-z]{{2,}}\b",
 }
 _INSERTED: dict[str, list[str]] = _TABLE["inserted"]
-_TURNS = (
-    (r"\bI(?:'d| would) love to\b", "I am sorry that I cannot"),
-    (r"\b(I|We|we) can(?:'t|not| not)\b", r"\1 can"),
-    (r"\b(I|We|we) (?:won't|will not)\b", r"\1 will"),
-    (r"\b(I|We|we)(?:'ll| will) (?!not\b)", r"\1 will not "),
-    (r"\b(I|We|we) can (?!not\b)", r"\1 can't "),
-    (r"\b(is|are|was|were|am) not\b", r"\1"),
-    (r"\b(?:is|was)n't\b", "is"),
-    (r"\b(?:do|did) not |\b(?:don't|didn't) ", ""),
-    (r"\bYes\b(?=[ ,.!])", "No"),
-    (r"\bNo\b(?=[ ,.!])", "Yes"),
-    (r"\b(is|are|was|were) (?=welcome|fine|ready|done|free|coming)", r"\1 not "),
-)  # fmt: skip
-_SAID_NOT = r"(?i)\b(not|than|wrote|instead of) (?:the |at |on |for |about )?\w+"
-"""What a request names to have it left out."""
+_TURNS: list[list[str]] = _TABLE["turns"]
+_SAID_NOT = (
+    r"(?i)\b(not|than|wrote|instead of|tell|ask|thank|remind|invite|cheer|let) "
+    r"(?:the |at |on |for |about )?\w+"
+)
+"""What is to be left out, and who is addressed."""
 KINDS = (*_INSERTED, "answer")
 
 

@@ -18,13 +18,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from benchmarks.cache import key_of
 from benchmarks.content.judging import Judged, Judgement, judge
-from benchmarks.content.rules import Rule, rule_of
+from benchmarks.content.rules import Rule, RuleError, rule_of, value_of
 from benchmarks.pair import Bench
 from decoding_core.foreign_text import one_line
 from decoding_core.settings import MethodSettings
 from edge_app.evaluation.cases import History, passages
-from edge_app.facts.phrases import RuleError
-from edge_app.facts.values import KINDS, value_of, values, words_of
+from edge_app.facts.values import KINDS, values, words_of
 from edge_app.retrieval.context import Searchable, find_passages
 from models.prompts import TASKS, Request
 from models.synthetic_writers.examples import Piece, texts_of_unseen_writer

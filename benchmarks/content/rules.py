@@ -6,12 +6,33 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
+from typing import Any
 
-from edge_app.facts.phrases import Element, Part, RuleError, word_or_gap
-from edge_app.facts.values import KINDS, value_of, words_of
+from decoding_core.errors import DecodingError
+from edge_app.facts.phrases import Element, Part, word_or_gap
+from edge_app.facts.values import KINDS, words_of
+
+
+def value_of(kind: str, text: str) -> Any:
+    """The value that a text is, such as "14 November"; None if it is not one."""
+    context = {"date": "the ", "time": "at "}.get(kind, "")
+    words = words_of(f"{context}{text}")
+    place = 1 if context else 0
+    if kind == "date" and len(words) == 2 and words[1].text.isdecimal():
+        return int(words[1].text), 0
+    for read in (KINDS[kind].read, KINDS[kind].loosely):
+        found = read(words, place) if read is not None and place < len(words) else None
+        if found is not None and place + found[1] == len(words):
+            return found[0]
+    return None
+
 
 _PLAIN = ("word", "gap")
 _PIECE = re.compile(r"\{[^{}]*\}|\S+")
+
+
+class RuleError(DecodingError):
+    """A rule is invalid; the message is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +101,12 @@ def rule_of(line: str) -> Rule:
 
 def _element(piece: str, line: str) -> Element:
     if not piece.startswith("{"):
-        return word_or_gap(piece, line)
+        if "'" in piece or "’" in piece or not piece.strip("|*"):
+            raise RuleError(
+                f"'{piece}' in the rule '{line}' is no word: contractions are written "
+                "out, such as 'can not'"
+            )
+        return word_or_gap(piece)
     kind, _, value = piece[1:-1].strip().partition(" ")
     if kind in ("yes", "no") and not value:
         return Element("answer", kind)

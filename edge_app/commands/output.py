@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,6 +16,9 @@ from edge_app.decoding import events
 from edge_app.service.requests import WriteRequest
 from edge_app.tui.text import count_words, kept_share
 from models.revising import Revision
+
+if TYPE_CHECKING:
+    from edge_app.facts.checking import Checker, Report
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _WORTH_A_WORD = 0.01
@@ -53,6 +57,8 @@ class Output:
         self._tally = events.Tally()
         self._finished: events.Finished | None = None
         self._spent: list[events.PrivacySpent] = []
+        self.checker: Callable[[WriteRequest, Sequence[int]], Checker] | None = None
+        """Makes what checks the facts of a finished text; None: nothing is checked."""
 
     def warn_of_no_history(self, counts: Mapping[str, int]) -> None:
         """Say so if there is nothing to learn the voice from."""
@@ -116,8 +122,13 @@ class Output:
             statistics, reason = self._finished.statistics, self._finished.reason
             if self._others:  # what they sent was sent for this text
                 statistics = replace(statistics, bytes_up=up, bytes_down=down)
+        report = None
+        if self.checker is not None and reason not in ("stopped", "failed"):
+            read = [source.record_id for source in self.sources]
+            report = self.checker(self._request, read).check(text)
         if self._as_json:
-            terminal.echo_json(self._as_object(text, statistics, reason))
+            body = self._as_object(text, statistics, reason, report)
+            terminal.echo_json(body)
         elif self._plain:
             lines = (line.strip() for line in _SENTENCE.split(legible(text)))
             click.echo("\n".join(line for line in lines if line))
@@ -125,6 +136,10 @@ class Output:
             click.echo(legible(text) if self._revision else "")
         if reason in _BROKEN_OFF:
             self._say(f"the text ends here: {_BROKEN_OFF[reason]}")
+        for line in (
+            report.in_words(answered=True) if report and not self._as_json else ()
+        ):
+            self._say(line)
         self._say(self._in_brief(statistics, reason))
         if self._verbose:
             self._say(self._figures(statistics))
@@ -172,7 +187,11 @@ class Output:
         click.echo(one_line(sentence), err=self._aside)
 
     def _as_object(
-        self, text: str, statistics: events.Statistics, reason: str
+        self,
+        text: str,
+        statistics: events.Statistics,
+        reason: str,
+        report: Report | None,
     ) -> dict[str, object]:
         request = self._request
         more: dict[str, object] = {"others": self._others} if self._others else {}
@@ -180,6 +199,7 @@ class Output:
             more["words_kept"], more["words_before"] = kept_share(self._stood, text)
         return more | {
             "text": text,
+            "facts": None if report is None else asdict(report),
             "held_back": [asdict(held) for held in self._held],
             "tokens": [asdict(token) for token in self._tokens],
             "sources": [asdict(source) for source in self.sources],

@@ -146,6 +146,11 @@ class _Write(Command):
 @options.no_offline
 @options.guard
 @options.server
+@click.option(
+    "--check/--no-check",
+    default=None,
+    help="List facts that are not from you, or missing. on in a terminal",
+)
 @click.option("--plain", is_flag=True, help="A line per sentence, for screen readers.")
 @click.option(
     "--record",
@@ -280,6 +285,9 @@ def write_command(request: str, **chosen: Any) -> None:
         opened.enter_context(closing(service))
         opened.enter_context(closing(output))
         output.warn_of_no_history(service.counts())
+        checks = chosen["check"]
+        if checks or (checks is None and (chosen["as_json"] or sys.stderr.isatty())):
+            output.checker = service.checker
         if revision is None and chosen["tries"] == 1:
             service.write(wanted, events.emit_to(*readers), stop)
         else:

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from edge_app.facts.phrases import NEGATIONS, Span, WordsOf, forms_of, stem
-from edge_app.facts.values import ENGLISH, KINDS, Language, language
+from edge_app.facts.phrases import COMMON, NEGATIONS, Span, WordsOf, forms_of, stem
+from edge_app.facts.values import ENGLISH, KINDS, Language, language, loose_month
 from edge_app.privacy.guard.words import (
     common_words,
     fold,
@@ -29,11 +29,6 @@ from personal_store.text.greetings import WORDS
 
 _ORDER = "money", "date", "time", "day", "month", "number"
 """Kinds of values; each is looked for in what those before it have left."""
-_VAGUE = frozenset(("a", "an", "both", "couple", "half", "once", "one", "single"))
-"""Number words that say no number by themselves."""
-_OF_FORM = frozenset(("lines", "paragraph", "paragraphs", "sentence", "sentences"))
-"""Behind a number that says how a text is to be, not what it says."""
-_NOT_THIS = frozenset(("not", "than"))  # just before a value that need not be said
 _ORDINAL = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th)\b")
 _ADDRESS = re.compile(
     r"[^\s<>()\[\],;:\"']+@[^\s<>()\[\],;:\"'@]+\w|(?:https?://|www\.)[^\s<>\"']*[\w/]"
@@ -46,8 +41,13 @@ _GOES_ON = re.compile(r"[^\W_]['’]? (?<!\band )\Z|[,&/] ?\Z")
 _EVERYDAY = 2_000
 """By frequency: words that get a capital letter within a sentence by courtesy."""
 _TABLE = tomllib.loads(Path(__file__).with_name("answers.toml").read_text("utf-8"))
-_NO_NAMES, _FUNCTION = (
-    frozenset(_TABLE[name].split()) for name in ("no_names", "function")
+_NO_NAMES, _FUNCTION, _VAGUE, _OF_FORM, _NOT_THIS = (
+    frozenset(_TABLE[name].split())
+    for name in ("no_names", "function", "vague", "of_form", "not_this")
+)
+_SUBJECTS, _BEHIND_NO, _DECLINES, _STOPS, _DOES, _ERRANDS = (
+    frozenset(_TABLE[name].split())
+    for name in ("subjects", "behind_no", "declines", "stops", "does", "errands")
 )
 _NO_NAMES |= WORDS["titles"] | WORDS["greetings"]
 
@@ -62,19 +62,37 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
+class Question:
+    """A question of the text that is answered."""
+
+    text: str
+    answered: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """What a draft makes of the facts it was given."""
 
     invented: tuple[Fact, ...]  # of the draft; they stand in no source
     missing: tuple[Fact, ...]  # of the request
+    questions: tuple[Question, ...] = ()
 
-    def in_words(self) -> list[str]:
-        """A line for each kind of finding; none if there is nothing to say."""
-        found = (("not from you", self.invented), ("missing", self.missing))
+    def in_words(self, *, answered: bool = False) -> list[str]:
+        """A line for each kind of finding, and for what is `answered`; none if there is
+        nothing to say."""
+        yes, no = (
+            [q for q in self.questions if q.answered is one] for one in (True, False)
+        )
+        found = (
+            ("not from you", self.invented),
+            ("missing", self.missing),
+            ("not answered", no),
+            ("answered", yes if answered else ()),
+        )
         return [
-            f"{says}: {', '.join(dict.fromkeys(fact.text for fact in facts))}"
-            for says, facts in found
-            if facts
+            f"{says}: {', '.join(dict.fromkeys(one.text for one in some))}"
+            for says, some in found
+            if some
         ]
 
 
@@ -92,6 +110,8 @@ class _Text(WordsOf):
         self.dates = {date for *_, date in self.values("date")}
         self.dates |= {(int(day), 0) for day in _ORDINAL.findall(text)}
         self.months = {month for *_, month in (*self.values("month"), *self.dates)}
+        loosely = (loose_month(self.words, at) for at in range(len(self.words)))
+        self.months |= {month[0] for month in loosely if month}
 
     def facts(self) -> Iterator[tuple[Fact, Any, Span | None]]:
         """Addresses and values, each with its value and words; none is part of a
@@ -113,11 +133,8 @@ class _Text(WordsOf):
                 span = Span(place, place + length)
                 if kind != "number" or self._counts(span):
                     first, last = self.where(span)
-                    article = self.raw[max(0, first - 4) : first]
-                    said = self.raw[first:last]
-                    said = (
-                        article + said if (kind, article) == ("date", "the ") else said
-                    )
+                    named = kind == "date" and self.raw[:first].endswith("the ")
+                    said = self.raw[first - 4 * named : last]
                     yield Fact(kind, said, (first, last)), value, span
 
     def _read(self, kind: str) -> Iterator[tuple[int, int, Any]]:
@@ -139,6 +156,8 @@ class _Text(WordsOf):
             set(said) <= _VAGUE
             or listed
             or before == ["out", "of"]
+            or after == ["out"]
+            or "thumbs" in [word.text for word in words[span.last : span.last + 3]]
             or (before[-1:] == ["or"] and said[0] in ("two", "three"))
             or _OF_FORM.intersection(after)
         )
@@ -183,6 +202,8 @@ class _Text(WordsOf):
             word = re.sub(r"['’](?:s|ll|d|re|ve|m)?\Z", "", match[0])
             before = self.raw[max(0, match.start() - 4) : match.start()]
             opens = not _GOES_ON.search(before)
+            if opens and self.raw[match.end() : match.end() + 1] == "!":
+                continue  # "Ahoy!"
             if word[0].isupper() and _is_name(word, opens, self.spoken):
                 yield Fact("name", word, (match.start(), match.start() + len(word)))
 
@@ -220,13 +241,15 @@ class Checker:
         notes: Iterable[str] = (),
         letters: Iterable[str] = (),
         spoken: str | None = None,
+        answered: str = "",
     ) -> None:
         """`notes` are the thread and what else the person gave; `spoken` is the code of
-        the language, if it is known."""
+        the language, if it is known, and `answered` the text that is answered."""
         self._spoken = language(spoken)
         self._asked = _Text(request, self._spoken)
         self._recipient = _Text(recipient, self._spoken)
-        told = (recipient, request, *notes, *letters)
+        self._questions = list(_questions_of(answered, self._spoken))
+        told = (recipient, request, *notes, answered, *letters)
         self._read = _Text("\n\n".join(told), self._spoken)
 
     def check(self, draft: str) -> Report:
@@ -248,7 +271,8 @@ class Checker:
                 invented[-1] = Fact("name", draft[slice(*both)], both)
             elif fact.span[0] >= before.span[1]:
                 invented.append(fact)
-        return Report(tuple(invented), tuple(self._missing(text)))
+        questions = tuple(_judged(self._questions, text))
+        return Report(tuple(invented), tuple(self._missing(text)), questions)
 
     def _missing(self, text: _Text) -> Iterator[Fact]:
         asked = self._asked
@@ -262,6 +286,9 @@ class Checker:
                 yield fact
         known = text.names | self._recipient.names
         for fact in asked.named():
+            errand = asked.raw[: fact.span[0]].lower().split()[-1:]
+            if not self._recipient.raw and errand and errand[0] in _ERRANDS:
+                continue  # who is addressed need not be named
             if fold(fact.text) not in known:
                 known.add(fold(fact.text))
                 yield fact
@@ -269,35 +296,39 @@ class Checker:
 
 
 _DENY = NEGATIONS | {"unable"}
-_SUBJECTS = frozenset(("i", "he", "she", "we", "they"))
-_BEHIND_NO = _SUBJECTS | {"to", "it", "thanks", "thank", ",", "."}
-"""Behind a "no" that is an answer."""
-_DECLINES = frozenset(("cancel", "decline", "refuse"))
-_STOPS = frozenset((*".,;:?!", "but", "because", "so"))
-_REACH = 4  # words behind a denial among which is what it denies
+_BEHIND_NO |= _SUBJECTS | {",", "."}
+_STOPS |= set(".,;:?!")
+_ANSWERS = "yes", "no"
+_LONGEST_ANSWER = 9  # words that are shown of a missing one
+_REACH = 6  # words behind a denial of which it may be said
 
 
 def _polarities(text: _Text) -> tuple[dict[str, Span], dict[str, Span]]:
     """What is denied and what is not, by stem: the first telling word behind a denial,
-    and every other one."""
+    and every one that stands in no clause with a denial before it."""
     denied: dict[str, Span] = {}
     plain: dict[str, Span] = {}
-    taken = set()
+    since = _REACH + 1  # words since the last denial of the clause
+    found = True  # whether it is known what that denies
     for at, word in enumerate(text.words):
         after = text.words[at + 1].text if at + 1 < len(text.words) else ""
-        if word.text not in _DENY or (word.text == "no" and after in _BEHIND_NO):
+        new = not at or text.words[at - 1].sentence != word.sentence
+        if new or word.text in _STOPS or (word.text in _SUBJECTS and since):
+            since, found = _REACH + 1, True
+        if word.text in _DENY and not (word.text == "no" and after in _BEHIND_NO):
+            since, found = 0, False
             continue
-        for behind in range(at + 1, min(at + 1 + _REACH, len(text.words))):
-            other = text.words[behind]
-            if other.text in _STOPS | _SUBJECTS or other.sentence != word.sentence:
-                break
-            if other.text.isalpha() and other.text not in _FUNCTION:
-                taken.add(behind)
-                denied.setdefault(stem(other.text), Span(at, behind + 1))
-                break
-    for at, word in enumerate(text.words):
-        if at not in taken and word.text.isalpha() and word.text not in _FUNCTION:
-            plain.setdefault(stem(word.text), Span(max(0, at - 1), at + 1))
+        since += 1
+        if not word.text.isalpha() or word.text in _FUNCTION:
+            continue
+        key, span = stem(word.text), Span(max(0, at - 1), at + 1)
+        if since > _REACH:
+            plain.setdefault(key, span)
+        elif not found:
+            found = True
+            denied.setdefault(key, Span(at - since, at + 1))
+        if word.text in _DECLINES | {"miss"}:
+            since = 0  # what stands behind it is no plain word either
     return denied, plain
 
 
@@ -315,14 +346,16 @@ def _turned(asked: _Text, text: _Text) -> Iterator[Fact]:
         if key not in other and key in wanted and key not in theirs
     ]
     words = {word.text for word in asked.words}
+    accepts = bool(words & {"yes", "accept", "confirm"})
+    accepts = accepts or any(True for _ in _answers(asked, "yes"))
     declines = bool(words & _DECLINES) or any(True for _ in _answers(asked, "no"))
     declines = declines or any(
         one.text == "no" and (other.text in _BEHIND_NO or other.begins)
         for one, other in pairwise(asked.words)
     )
-    if not declines and ("yes" in words or not denied):
+    if not declines and (accepts or not denied):
         spans += _answers(text, "firm no")
-    elif declines and "yes" not in words:
+    elif declines and not accepts:
         given = (*_answers(text, "clear yes"), *_answers(text, "taking part"))
         spans += [one for one in given if text.words[one.last - 1].text not in plain]
     for span in spans:
@@ -335,17 +368,20 @@ def _unanswered(asked: _Text, text: _Text) -> Iterator[Fact]:
     for at, word in enumerate(asked.words):
         if word.text not in ("yes", "no") or (word.text == "no" and not word.begins):
             continue
-        given = _answers(text, word.text)
-        if word.text == "yes":
-            given = chain(given, _answers(text, "mild yes"))
-        denies = word.text == "no" and _polarities(text)[0]
-        if denies or any(True for _ in given):
+        given = [*_answers(text, word.text)]
+        given += _answers(text, "mild yes") if word.text == "yes" else ()
+        denied, plain = _polarities(text)
+        says = denied if word.text == "no" else plain
+        clause = asked.words[at + 1 : at + _REACH]
+        said = any(stem(w.text) in says for w in clause if w.text not in COMMON)
+        own = bool(clause) and clause[0].text in _SUBJECTS and said
+        if own or (word.text == "no" and denied) or given:
             continue
-        end = at + 1
-        while (
-            end < min(at + 6, len(asked.words)) and asked.words[end].text not in _STOPS
-        ):
+        end, limit = at + 1, min(at + _LONGEST_ANSWER, len(asked.words))
+        while end < limit and asked.words[end].text not in _STOPS:
             end += 1
+        while end > at + 1 and asked.words[end - 1].text in _FUNCTION:
+            end -= 1
         first, last = asked.where(Span(at, end))
         yield Fact("answer", asked.raw[first:last], (first, last))
         return
@@ -355,3 +391,47 @@ def _answers(text: WordsOf, answer: str) -> Iterator[Span]:
     """Where an answer stands."""
     for part in forms_of(answer):
         yield from text.found(part)
+
+
+_QUESTION = re.compile(r"[^.!?…\n]*\w[^.!?…\n]*\?")
+
+
+def _questions_of(letter: str, spoken: Language) -> Iterator[_Text]:
+    """The questions of a text in its own words, without those of mere courtesy."""
+    own = "\n".join(one for one in letter.splitlines() if not one.startswith(">"))
+    for match in _QUESTION.finditer(own):
+        question = _Text(match[0].strip(" \t,;:-–—*\"'“"), spoken)
+        if _keys(question):
+            yield question
+
+
+def _keys(text: _Text) -> set[str]:
+    """What a text is about, by stem."""
+    return {
+        stem(word.text)
+        for word in text.words
+        if word.text not in COMMON | _FUNCTION
+        and len(word.text) > 2
+        and word.text.isalnum()
+    }
+
+
+def _judged(questions: Sequence[_Text], text: _Text) -> Iterator[Question]:
+    """A question is answered if the draft names half of what it is about, or a value
+    of the kind that it asks for, or has a yes or a no for it."""
+    given, values = _keys(text), {fact.kind for fact, *_ in text.facts()}
+    answers = sum(
+        len({text.words[one.first].sentence for one in _answers(text, kind)})
+        for kind in _ANSWERS
+    )
+    for question in questions:
+        asks, keys = " ".join(word.text for word in question.words), _keys(question)
+        kinds = [
+            k for says, some in _TABLE["asks_for"].items() if says in asks for k in some
+        ]
+        answered = 2 * len(keys & given) >= len(keys)
+        if kinds:
+            answered = not values.isdisjoint(kinds)
+        elif not answered and question.words[0].text in _DOES and answers:
+            answered, answers = True, answers - 1
+        yield Question(question.raw, answered)

@@ -9,19 +9,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from decoding_core.errors import DecodingError
-from edge_app.facts.values import ENGLISH, KINDS, Language, values, words_of
+from edge_app.facts.values import ENGLISH, Language, values, words_of
 
 _TABLE = tomllib.loads(Path(__file__).with_name("answers.toml").read_text("utf-8"))
 COMMON = frozenset(_TABLE["common"].split())
 """Words that say nothing of what a sentence is about."""
 NEGATIONS = frozenset(("not", "no", "never", "without", "nobody", "none", "nor"))
 _GAP = 8  # words that `..` may stand for
-_BEFORE = 4  # words before what is denied in which the denial is looked for
-
-
-class RuleError(DecodingError):
-    """A rule is invalid; the message is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +31,10 @@ class Element:
 Part = tuple[Element, ...]  # elements that follow each other
 
 
-def word_or_gap(piece: str, line: str) -> Element:
-    """The element of `plan*`, `plum|damson` or `..` in a line; raises RuleError."""
+def word_or_gap(piece: str) -> Element:
+    """The element of `plan*`, `plum|damson` or `..`."""
     if piece == "..":
         return Element("gap")
-    if "'" in piece or "’" in piece or not piece.strip("|*"):
-        raise RuleError(
-            f"'{piece}' in the rule '{line}' is no word: contractions are written "
-            "out, such as 'can not'"
-        )
     return Element("word", tuple(piece.lower().split("|")))
 
 
@@ -53,9 +42,7 @@ def word_or_gap(piece: str, line: str) -> Element:
 def forms_of(answer: str) -> tuple[Part, ...]:
     """The forms of an answer, or of one of those that contradict it."""
     lines = _TABLE["answers"][answer].strip().splitlines()
-    return tuple(
-        tuple(word_or_gap(piece, line) for piece in line.split()) for line in lines
-    )
+    return tuple(tuple(map(word_or_gap, line.split())) for line in lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,34 +76,6 @@ class WordsOf:
     def where(self, span: Span) -> tuple[int, int]:
         """The characters of words."""
         return self.words[span.first].span[0], self.words[span.last - 1].span[1]
-
-    def denied(self, span: Span, by: frozenset[str]) -> bool:
-        """Whether one of these words stands shortly before, in the same sentence."""
-        sentence = self.words[span.first].sentence
-        before = self.words[max(0, span.first - _BEFORE) : span.first]
-        return any(w.text in by for w in before if w.sentence == sentence)
-
-    def about(self, span: Span, asked: WordsOf) -> bool:
-        """Whether the sentence of a span has a word of the request, or no word that is
-        strange to it; common words and values are neither."""
-        sentence = self.words[span.first].sentence
-        known = {stem(word.text) for word in asked.words}
-        valued = {
-            place + i
-            for kind in KINDS
-            for place, length, _ in self.values(kind)
-            for i in range(length)
-        }
-        words = {
-            word.text
-            for place, word in enumerate(self.words)
-            if word.sentence == sentence
-            and place not in valued
-            and not span.first <= place < span.last
-            and len(word.text) > 2
-            and word.text not in COMMON
-        }
-        return not words or any(stem(word) in known for word in words)
 
     def _ends(self, part: Part, first: int, place: int) -> Iterator[int]:
         """Where a part ends that begins at a place."""

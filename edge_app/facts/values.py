@@ -125,18 +125,7 @@ def _written_out(word: str, spoken: Language) -> str:
 _FOREIGN_NUMBER = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d+,\d+")
 _FOREIGN_ORDINAL = re.compile(r"(\d{1,2})(?:º|ª|er|ère|e|ème|de|ste)")
 _FOREIGN_HOUR = re.compile(r"(\d{1,2})hs?")
-_MONTH = r"(0?[1-9]|1[0-2])"
-_FOREIGN_FORMS = [
-    (re.compile(pattern), form)
-    for pattern, form in (
-        (r"\b(\d{1,2})[hH](\d\d)\b", r"\1:\2"),
-        (rf"\b(\d{{1,2}})\.{_MONTH}\.(?=\d\d)", r"\1/\2/"),
-        (rf"\b(\d{{1,2}})\.{_MONTH}\.(?!\d)", r"\1/\2 "),
-        (r"\b((?:am|de[rnm]|vom|zum|bis|ab) \d{1,2})\.(?!\d)", r"\1º"),
-        (r"\b(\d{1,2})\.(?= (?:Jan|Feb|Mär|Apr|Ma|Ju|Aug|Sep|Okt|Nov|Dez))", r"\1º"),
-    )
-]
-"""Clocks such as 14h30, and German dates, as others write them, of the same length."""
+_FOREIGN_FORMS = [(re.compile(one), form) for one, form in _OTHERS.pop("rewritten")]
 
 
 def _as_english(words: Sequence[Word], spoken: Language) -> Iterator[Word]:
@@ -422,9 +411,15 @@ def _loose_date(words: Sequence[Word], place: int) -> Found | None:
     return ((int(match[1]), 0), 1) if match else None
 
 
-def _loose_month(words: Sequence[Word], place: int) -> Found | None:
+def loose_month(words: Sequence[Word], place: int) -> Found | None:
+    """A month in any case, "may" and "march" too."""
     word = words[place].text
     return (_MONTHS.index(word) + 1, 1) if word in _MONTHS else None
+
+
+def _loose_day(words: Sequence[Word], place: int) -> Found | None:
+    word = words[place].text
+    return (_SHORT_DAYS[word], 1) if word in _SHORT_DAYS else None
 
 
 def _loose_time(words: Sequence[Word], place: int) -> Found | None:
@@ -449,8 +444,8 @@ def _loose_number(words: Sequence[Word], place: int) -> Found | None:
 
 KINDS: dict[str, Kind] = {
     "date": Kind(date_at, _same_date, _loose_date),
-    "day": Kind(day_at, eq),
-    "month": Kind(month_at, eq, _loose_month),
+    "day": Kind(day_at, eq, _loose_day),
+    "month": Kind(month_at, eq, loose_month),
     "time": Kind(time_at, _same_time, _loose_time),
     "number": Kind(number_at, eq, _loose_number),
     "money": Kind(money_at, eq, _loose_money),
@@ -469,17 +464,3 @@ def values(kind: str, words: Sequence[Word]) -> Iterator[tuple[int, int, Any]]:
         if found is not None:
             yield place, found[1], found[0]
             end = place + found[1]
-
-
-def value_of(kind: str, text: str) -> Any:
-    """The value that a text is, such as "14 November"; None if it is not one."""
-    context = {"date": "the ", "time": "at "}.get(kind, "")
-    words = words_of(f"{context}{text}")
-    place = 1 if context else 0
-    if kind == "date" and len(words) == 2 and words[1].text.isdecimal():
-        return int(words[1].text), 0
-    for read in (KINDS[kind].read, KINDS[kind].loosely):
-        found = read(words, place) if read is not None and place < len(words) else None
-        if found is not None and place + found[1] == len(words):
-            return found[0]
-    return None

@@ -7,14 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from decoding_core.foreign_text import one_line
 from edge_app.retrieval.naming import called, first_name, parted
-from edge_app.service.requests import Letter
+from edge_app.service.requests import Letter, WriteRequest
 from models.never_drawn import opens_header
 from models.prompts import Request
 from personal_store import Passage, Store
 from personal_store.search.index import is_to
+from personal_store.text.languages import language_of
+
+if TYPE_CHECKING:
+    from edge_app.facts.checking import Checker
 
 LONGEST_LETTER = 2_000  # characters of a letter: prompts hold past texts, too
 _EARLIER, _LONGEST_EARLIER = 2, 400  # earlier texts of a thread; characters of each
@@ -37,6 +42,29 @@ def notes_on(store: Store, record_id: int) -> str:
     about = f"({subject})\n\n" if subject else ""
     parts.append(f"To be answered:\n{about}{_words(letter, LONGEST_LETTER)}")
     return "\n\n".join(parts)
+
+
+def checker_of(store: Store, request: WriteRequest, letters: Sequence[int]) -> Checker:
+    """What compares drafts with a request, its thread and the letters that were read,
+    by their records."""
+    from edge_app.facts.checking import Checker  # its lists of words need numpy
+
+    read = (store.passage(record_id) for record_id in letters)
+    brief = addressed_brief(store, request.brief, request.reply_to)
+    answered, notes = request.background, [request.background, *store.identities()]
+    if request.reply_to is not None:
+        letter = store.received(request.reply_to)
+        answered = "" if letter is None else _words(letter, LONGEST_LETTER)
+        notes.append(notes_on(store, request.reply_to))
+    notes += [as_greeted(store, brief).recipient, brief.recipient]
+    return Checker(
+        request.brief.text,
+        request.brief.recipient,
+        notes,
+        [one.text for one in read if one is not None],
+        language_of(request.brief.text),
+        answered,
+    )
 
 
 def received(store: Store, query: str, limit: int) -> list[Passage]:

@@ -74,6 +74,7 @@ from personal_store.records import Document
 from personal_store.search.index import is_to
 
 if TYPE_CHECKING:
+    from edge_app.facts.checking import Checker
     from models.engines.llama_cpp import LlamaReranker
 
 LEARNT = 1000  # newest texts that an adapter may know by heart
@@ -696,6 +697,11 @@ class WritingService:
                 f"the method '{name}' gives your history to the large model, so "
                 f"it runs on this machine only, not at {server}"
             )
+
+    def checker(self, request: WriteRequest, letters: Sequence[int]) -> Checker:
+        """What compares drafts of a request with it, its thread and these records."""
+        with self._store() as store:
+            return answering.checker_of(store, request, letters)
 
     def server_ended(self) -> bool:
         """Whether the server that was started here has ended; sends nothing."""

@@ -27,6 +27,7 @@ from edge_app.service.requests import WriteRequest
 from models.prompts import TASKS, Request
 
 if TYPE_CHECKING:
+    from edge_app.facts.checking import Checker
     from edge_app.service.service import WritingService
 else:
     WritingService = object  # no model takes part
@@ -278,6 +279,13 @@ class RecordedService(WritingService):
         """Sources in the recordings of these records."""
         found = {one.record_id: one for one in self._sources()}
         return [found[one] for one in record_ids if one in found]
+
+    def checker(self, request: WriteRequest, letters: Sequence[int]) -> Checker:
+        """What compares drafts with a request and these records."""
+        from edge_app.facts.checking import Checker  # as in answering.py
+
+        read = [one.excerpt for one in self.texts(letters)]
+        return Checker(request.brief.text, request.brief.recipient, letters=read)
 
     def _sources(self) -> list[events.Source]:
         return [

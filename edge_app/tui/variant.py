@@ -6,12 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
 from statistics import median
+from typing import TYPE_CHECKING
 
 from decoding_core.settings import Origin
 from edge_app.decoding import events
 from edge_app.decoding.events import Event, FinishReason, Source, Token
 from edge_app.service.requests import WriteRequest
 from edge_app.tui.text import Run, State, count_words, joins
+
+if TYPE_CHECKING:
+    from edge_app.facts.checking import Checker
 
 STRUCK_SECONDS = 0.6  # how long a refused word stays on screen
 
@@ -80,6 +84,8 @@ class Variant:
     """The text as the person left it; None while it is as it was written."""
     saved: str | None = None
     """The text as it stands in a file; None while there is no file."""
+    checker: Checker | None = None
+    """What checks its facts; None: none is made yet. No journal has it."""
 
     def read_back(self, texts: Mapping[int, str]) -> None:
         """Give sources that are known by name alone their texts, by their records."""

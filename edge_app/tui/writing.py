@@ -36,6 +36,7 @@ from models.prompts import Request
 from models.revising import revised
 
 if TYPE_CHECKING:
+    from edge_app.facts.checking import Checker, Report
     from edge_app.service.service import WritingService
     from personal_store.import_runs import Unfinished
 
@@ -125,6 +126,10 @@ class Writing:
         self._said_unkept = ""
         self._said_kept = False
         self._sitting = token_hex(8)
+        self._checking: Variant | None = None
+        """The version that a checker was asked for last."""
+        self._checked: tuple[Checker, str, Report] | None = None
+        """What was checked last: by what, which text, with which result."""
 
     @property
     def request(self) -> Request:
@@ -509,6 +514,41 @@ class Writing:
             stop = self._stop_reading = threading.Event()
             self._read_ahead = request
             self.background.run(lambda: self.service.read_ahead(request, stop))
+
+    def report(self) -> Report | None:
+        """What is known of the facts of the version on screen, without what the person
+        typed; None: nothing yet."""
+        variant = self.variant
+        if variant is None or variant.writing or variant.empty:
+            return None
+        if (checker := variant.checker) is None:
+            self._ask_for_checker(variant)
+            return None
+        text = variant.text
+        if self._checked is None or self._checked[:2] != (checker, text):
+            report = checker.check(text)
+            theirs = [
+                state in ("typed", "pasted")
+                for run, state in variant.runs()
+                for _ in run
+            ]
+            drafted = [
+                one for one in report.invented if not any(theirs[slice(*one.span)])
+            ]
+            report = replace(report, invented=tuple(drafted))
+            self._checked = checker, text, report
+        return self._checked[2]
+
+    def _ask_for_checker(self, variant: Variant) -> None:
+        if self._checking is variant:
+            return
+        self._checking = variant
+        request, service = variant.request, self.service
+        read = [one.record_id for one in variant.sources]
+        self.background.run(
+            lambda: service.checker(request, read),
+            lambda checker: setattr(variant, "checker", checker),
+        )
 
     def sync(self) -> None:
         """Have the disk hold the journal, in a thread: it may take a while."""

@@ -14,8 +14,7 @@ from benchmarks.content.requests import (
     RequestsError,
     read_requests,
 )
-from benchmarks.content.rules import rule_of
-from edge_app.facts.phrases import RuleError
+from benchmarks.content.rules import RuleError, rule_of, value_of
 
 FILES = EVERYDAY, SIXTY, EIGHTY, PLAIN
 
@@ -23,6 +22,38 @@ FILES = EVERYDAY, SIXTY, EIGHTY, PLAIN
 def verdict(says, text, against=(), asked="Tell her of supper, and that I am away."):
     denied = [rule_of(line) for line in against]
     return judge([rule_of(says)], denied, Judged(text), Judged(asked)).verdict
+
+
+VALUES = {
+    "date": {
+        **dict.fromkeys(("14", "fourteenth"), (14, 0)),
+        **dict.fromkeys(("14 November", "November 14", "14/11"), (14, 11)),
+        "twenty-first": (21, 0),
+    },
+    "day": {"Friday": 4, "Weds": 2},
+    "month": {"May": 5},
+    "time": {
+        **dict.fromkeys(("6.30", "half past six", "half six"), (390, "")),
+        "six o'clock": (360, ""),
+        "twenty to seven": (400, ""),
+        "18:30": (390, "pm"),
+        "noon": (0, "pm"),
+    },
+    "number": {"twenty-four": 24.0, "half a dozen": 6.0, "1,200": 1200.0},
+    "money": {
+        "£12.50": 12.5,
+        "£ 20": 20.0,
+        "20€": 20.0,
+        "twelve pounds fifty": 12.5,
+        "40p": 0.4,
+    },
+}
+
+
+def test_a_value_is_read_in_every_form():
+    """Digits and words, long and short."""
+    for kind, said in VALUES.items():
+        assert {one: value_of(kind, one) for one in said} == said, kind
 
 
 def test_a_rule_tells_what_a_text_says():

@@ -21,6 +21,7 @@ from edge_app.tui.screens.widgets import PageText
 from edge_app.tui.text import Run, State, alike, cut, joined, spliced, words_of
 from edge_app.tui.variant import Variant
 
+_STRANGE = "draft--strange"
 _LOOKS = {"replaced", "held", "waiting", "refused"}
 """States that do not look like the rest of the text."""
 _HISTORY = 50, 2.0, 100
@@ -30,7 +31,10 @@ _HISTORY = 50, 2.0, 100
 class DraftEditor(PageText):
     """Shows one version: read-only while it is written, then to be edited."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"draft--{look}" for look in _LOOKS}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        _STRANGE,
+        *(f"draft--{look}" for look in _LOOKS),
+    }
 
     class Asked(Message):
         """The person pressed Enter on a word, or while the text is written."""
@@ -60,6 +64,8 @@ class DraftEditor(PageText):
         """Where the cursor stood after the last edit."""
         self._taken: list[Run] = []
         """What was cut or copied here last."""
+        self._strange: list[tuple[int, int]] = []
+        """Where facts stand that are not from the person."""
 
     @property
     def editing(self) -> bool:
@@ -93,6 +99,13 @@ class DraftEditor(PageText):
         elif variant.text or variant.stopped:
             self._rewrite(variant.runs())
             self._begin_editing(variant)
+
+    def mark(self, spans: list[tuple[int, int]]) -> None:
+        """Mark facts that are not from the person, and no others."""
+        if spans != self._strange:
+            self._strange = spans
+            self._line_cache.clear()
+            self.refresh()
 
     def _rewrite(self, runs: list[Run]) -> None:
         """Let `runs` be the whole text, drawing only the lines that differ."""
@@ -262,6 +275,10 @@ class DraftEditor(PageText):
                     style = self.get_component_rich_style(f"draft--{look}")
                     first, *rest = letters
                     text.stylize(style, first, first + len(rest) + 1)
+        for first, end in self._strange:
+            if first < start + len(line) and end > start:
+                style = self.get_component_rich_style(_STRANGE)
+                text.stylize(style, max(0, first - start), min(len(line), end - start))
         return text
 
 

@@ -17,9 +17,10 @@ from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import Screen
-from textual.widgets import Static
+from textual.widgets import Static, TextArea
 
 from decoding_core.errors import InvalidSettingsError
+from decoding_core.foreign_text import legible
 from edge_app.decoding.events import Source
 from edge_app.service.requests import WriteRequest
 from edge_app.tui.keys import ACTIONS, key_of
@@ -85,6 +86,7 @@ class Page(Screen[None]):
             with Vertical(id="page"), Vertical(id="sheet"):
                 yield Brief(self.writing.request)
                 yield DraftEditor(self.writing.edit)
+                yield Static(id="facts", markup=False)
                 yield Static(id="reason", markup=False)
                 yield Saying(id="hint")
                 yield Saying(id="legend")
@@ -144,10 +146,22 @@ class Page(Screen[None]):
         if self.writing.reason != reason.content:
             reason.update(self.writing.reason)
             reason.display = bool(self.writing.reason)
+        self._check_facts()
         held = self.writing.variant is not None and self.writing.variant.held
         self.query_one("#legend", Saying).say(LEGEND_HELD if held else LEGEND)
         self._stale = True
         self._refresh_cards()
+
+    @on(TextArea.Changed, "DraftEditor")
+    def _check_facts(self) -> None:
+        """Mark facts that are not from the person, and say what is missing."""
+        report = self.writing.report()
+        self.editor.mark([one.span for one in report.invented] if report else [])
+        said = legible(" · ".join(report.in_words())) if report else ""
+        facts = self.query_one("#facts", Static)
+        if said != facts.content:
+            facts.update(said)
+            facts.display = bool(said)
 
     def _refresh_cards(self) -> None:
         writing, now = self.writing, self.writing.clock()

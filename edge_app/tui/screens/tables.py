@@ -15,6 +15,7 @@ _LOOKS = (
     ("plain", "", "drafted on this device, checked, kept"),
     ("underlined", "underline", "redrawn after the checker refused a word"),
     ("bold", "bold", "held back; the checker read something else in its place"),
+    ("bold, underlined", "bold underline", "a fact that is not from you"),
     ("slanted", "italic", "waiting for the checker; may still change"),
     ("struck", "strike", "just refused; gone in a moment"),
 )

@@ -27,6 +27,7 @@ from edge_app.tui.writing import Writing
 
 _LONGEST = 16
 _THE_END = "(the end)"
+_STRANGE = "Not from you: no request, thread or letter that was read has it.\n"
 
 
 class WhyDrawer(TextDrawer):
@@ -82,12 +83,19 @@ class WhyDrawer(TextDrawer):
             self._editor.select_letters(word.start, word.end)
         parts: list[Text | Table] = [Text(one_line(word.text), "bold")]
         parts.append(Text(f"\n{origin(variant, word)}\n"))
+        report = self.writing.report()
+        strange = report.invented if report else ()
+        if any(f.span[0] < word.end and word.start < f.span[1] for f in strange):
+            parts.append(Text(_STRANGE, "bold"))
         for at in word.tokens:
             place = variant.weighed.get(at)
             if place is not None:
                 parts += table(variant, at, place, whole=len(word.tokens) == 1)
         if word.state != "typed":
             parts.append(self._follows(variant, word))
+        if report and (said := report.in_words(answered=True)):
+            parts.append(Text("\nFacts of this draft", "bold"))
+            parts += [Text(legible(line)) for line in said]
         self.say(Group(*parts), "#text")
         self.query_one(VerticalScroll).scroll_home(animate=False)
 

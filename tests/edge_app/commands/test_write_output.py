@@ -13,6 +13,7 @@ from decoding_core.errors import CloudRefusedError, CloudUnreachableError
 from edge_app.commands import terminal, write
 from edge_app.decoding import events
 from edge_app.decoding.events import Finished, PrivacySpent, Settled, Token
+from edge_app.facts.checking import Checker
 from edge_app.service.service import WritingService
 from models.folders import state_folder
 from models.prompts import Request
@@ -66,6 +67,10 @@ class ScriptedService:
     def write_tries(self, requests, emits, stop):
         for request, emit in zip(requests, emits, strict=True):
             self.write(request, emit, stop)
+
+    def checker(self, request, letters):
+        self.read = letters
+        return Checker(request.brief.text, request.brief.recipient)
 
     def close(self):
         self.closed = True
@@ -135,7 +140,7 @@ def test_json_is_one_object(run, service):
     body = json.loads(result.stdout)
     assert set(body) == {
         *("text", "tokens", "held_back", "sources", "statistics", "privacy"),
-        *("settings", "ended"),
+        *("settings", "ended", "facts"),
     }
     assert (body["text"], body["ended"]) == (TEXT, "end")
     assert body["tokens"][1] == {"id": 2, "text": " See", "origin": "recovered"}
@@ -148,6 +153,22 @@ def test_json_is_one_object(run, service):
     }
     assert (body["settings"]["seed"], body["settings"]["recipient"]) == (5, "Ana ü")
     assert body["privacy"] == {"reckoned": False}
+
+
+def test_facts_are_checked_beside_the_text(run, service):
+    """On stderr if it is asked for or a terminal, and in JSON; stdout has the letter
+    alone."""
+    made = service()
+    result = run("write", "--check", "--to", "Ana", "See Gordon on the 14th")
+    assert result.stdout == TEXT + "\n"
+    told = ["not from you: Tess", "missing: the 14th, Gordon", QUIET]
+    assert result.stderr.splitlines() == told
+    assert made.read == [SOURCE.record_id]
+    words = "write", "--json", "--to", "Ana", "Sign it Tess on the 14th"
+    facts = json.loads(run(*words).stdout)["facts"]
+    assert (facts["invented"], facts["questions"]) == ([], [])
+    assert facts["missing"][0]["text"] == "the 14th"
+    assert json.loads(run(*words, "--no-check").stdout)["facts"] is None
 
 
 def test_what_was_told_of_the_history_is_said(run, service):

@@ -49,6 +49,18 @@ def store(tmp_path):
         yield store
 
 
+def test_an_answer_is_checked_against_its_thread(store):
+    """The letter and its sender are sources as the person's own addresses are; its
+    questions are answered or not."""
+    answers = WriteRequest(Request("yes"), reply_to=one(store, "nine").record_id)
+    checker = answering.checker_of(store, answers, [])
+    said = checker.check(f"Dear Ms Carr, yes, at nine, from {WORK}, or at ten.")
+    told = ["not from you: ten", "answered: Shall we meet at nine?"]
+    assert said.in_words(answered=True) == told
+    said = checker.check("Dear Ms Carr").in_words()
+    assert said == ["missing: yes", "not answered: Shall we meet at nine?"]
+
+
 def one(store, words):
     (found,) = answering.received(store, words, 1)
     return found

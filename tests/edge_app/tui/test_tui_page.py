@@ -58,6 +58,35 @@ from personal_store.import_runs import Unfinished
 from tests.waiting import until_true, wait_until
 
 
+def test_facts_that_are_not_from_the_person_are_marked_until_they_change(tmp_path):
+    """In the text without a colour, too, in a line below it, and where a word is
+    explained; what the person types is theirs."""
+    fake = gated_service()
+    app = make_app(fake, tmp_path)
+
+    def marked(line):
+        spans = app.page.editor.get_line(line).spans
+        return [(o.start, o.end) for o in spans if o.style.bold and o.style.underline]
+
+    async def steps(pilot):
+        await drafted(pilot)
+        editor, facts = app.page.editor, app.page.query_one("#facts", Static)
+        await until(pilot, lambda: facts.content == "not from you: Whitby")
+        row = next(i for i in range(20) if "Whitby" in editor.document.get_line(i))
+        column = editor.document.get_line(row).index("Whitby")
+        assert marked(row) == [(column, column + len("Whitby"))]
+        editor.move_cursor((row, column + 3))
+        await pilot.press("alt+w")
+        assert "Not from you: no request" in told(app)
+        await pilot.press("escape")
+        editor.move_cursor((row, column + 3))
+        await pilot.press("x")
+        await until(pilot, lambda: not facts.display)
+        assert marked(row) == []
+
+    play(app, steps)
+
+
 def test_the_first_minute(tmp_path):
     """Draft, edit, another version, flip, compare, copy."""
     fake = gated_service()
