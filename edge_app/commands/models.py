@@ -33,7 +33,7 @@ from edge_app.evaluation import choosing
 from edge_app.evaluation.choosing import gigabytes
 from edge_app.privacy.ledger import Ledger
 from edge_app.retrieval.personalisation import without_adapter
-from models.command_line import Command, Group
+from models.command_line import Command, Group, choose
 from models.files import HubModel, cards, hub_models, known_pairs
 from models.folders import state_folder
 from models.local import describing, finding
@@ -555,9 +555,8 @@ def _on_the_network(stop: Event) -> str:
         )
     for number, words in enumerate(shown, 1):
         note(f"  {number}  {words}")
-    among = click.IntRange(1, len(found))
-    number = click.prompt("Which one is yours", type=among, err=True)
-    return found[number - 1].url
+    numbers = [str(number) for number in range(1, len(found) + 1)]
+    return found[int(choose("Which one is yours", numbers)) - 1].url
 
 
 def _warn_of_others(paired: PairedServer) -> None:

@@ -118,15 +118,6 @@ class _Write(Command):
     default=1,
     help="Write so many drafts at once, and show the best.",
 )
-@click.option(
-    "--draft",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="The text that --again changes, in place of the last draft.",
-)
-@options.shown_option(
-    "--max-tokens", type=int, default=300, help="Where the text is cut at the latest."
-)
 @options.shown_option(
     "--length",
     type=click.Choice(get_args(LengthWanted)),
@@ -137,6 +128,15 @@ class _Write(Command):
 @options.sample
 @options.as_json
 @click.option("-v", "--verbose", is_flag=True, help="Say all figures, too.")
+@options.shown_option(
+    "--max-tokens", type=int, default=300, help="Where the text is cut at the latest."
+)
+@click.option(
+    "--draft",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="The text that --again changes, in place of the last draft.",
+)
 @click.option(
     "--seed",
     type=int,

@@ -44,7 +44,8 @@ def test_no_page_and_no_error_names_the_project_to_an_index():
         check=True,
     ).stdout.splitlines()
     claimed = re.compile(
-        r"(pip|pipx|uv|uvx)\b[^\n]*\b(install|add|run)\b[^\n`]*[ '\"]specsteer\b"
+        r"(pip|pipx|uv|uvx)\b(?![^\n]* --spec dist/)"
+        r"[^\n]*\b(install|add|run)\b[^\n`]*[ '\"]specsteer\b"
     )
     told = re.compile(r"how_to_add\(['\"](\w+)|pip install -e '\.\[(\w+)\]'")
     wrong, extras_told = [], set()

@@ -64,8 +64,8 @@ def test_what_a_person_needs_to_write():
     """Eight options; methods and personalisations are for those who want all."""
     shown = options_in(run("specsteer", "write", "-h").stdout)
     assert shown == [
-        *("--task", "--to", "--reply-to", "--max-tokens", "--offline", "--sample"),
-        *("--json", "--verbose", "--help", "--help-all"),
+        *("--task", "--to", "--reply-to", "--again", "--tries", "--length"),
+        *("--offline", "--sample", "--help", "--help-all"),
     ]
 
 
@@ -73,7 +73,8 @@ def test_a_shell_completes_every_option():
     """Those too that plain help leaves out."""
     shell = ShellComplete(edge_app.cli.cli, {}, "specsteer", "_SPECSTEER_COMPLETE")
     proposed = {one.value for one in shell.get_completions(["write"], "--")}
-    assert proposed == {*long_names(write), "--help", "--help-all"}
+    denied = {name for one in write.params for name in one.secondary_opts}
+    assert proposed == {*long_names(write), *denied, "--help", "--help-all"}
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,7 @@ def test_broken_settings_are_one_sentence(run, home):
         ("threads = 0", "threads must lie between 1 and 512, not 0"),
         ("exact = 'yes'", "exact must be true or false"),
         ("server = 5", "server must be a text"),
-        ("colour = 'red'", "there is no setting 'colour'; known are: ascii, cadence"),
+        ("colour = 'red'", "there is no setting 'colour'; known are: also_at, ascii"),
         ("method = 'steering'", "[method] is a table, not 'steering'"),
         ("[method]\ntemperature = 'hot'", "temperature must be a number, not 'hot'"),
         ("[method]\nrule = 'kind'", "rule must be greedy or stochastic, not 'kind'"),
