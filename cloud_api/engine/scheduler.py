@@ -557,8 +557,7 @@ class Scheduler:
         most = 2 * chunk if alone else chunk
         prompts = [one for one in turns if one.size - one.round.rows > most]
         blocks = [one for one in turns if one not in prompts]
-        together = bool(blocks) and self._times.share(blocks[0].size)
-        ready = first_of(blocks, math.inf if alone else pace, together=together)
+        ready = first_of(blocks, math.inf if alone else pace, self._times.share)
         # A prompt whose user was served less recently goes before blocks, once between
         # two steps with blocks.
         due = self._passed_over and prompts and ready
@@ -706,22 +705,23 @@ class Scheduler:
 
 
 def first_of(
-    blocks: Sequence[Turn], most: float, *, together: bool = False
+    blocks: Sequence[Turn], most: float, share: Callable[[int], bool]
 ) -> list[Turn]:
-    """The first blocks, as many as have `most` tokens and `ROWS` rows, one at least; if
-    users are read `together`, the first of each as far as the rows go."""
+    """The first blocks, as many as have `most` tokens and `ROWS` rows, one at least;
+    and the first of each other user that may share a pass, as far as the rows go."""
     found: list[Turn] = []
     users = set[str]()
     rows = size = 0
+    full = False  # whether a block did not fit: none of its size goes before it
     for turn in blocks:
-        fits = size + turn.size <= most or (together and turn.user not in users)
-        if found and not (fits and rows + turn.round.rows <= ROWS):
-            if not together:
-                break
-            continue
-        found.append(turn)
-        users.add(turn.user)
-        rows, size = rows + turn.round.rows, size + turn.size
+        shares = turn.user not in users and share(turn.size)
+        fits = shares or (not full and size + turn.size <= most)
+        if not found or (fits and rows + turn.round.rows <= ROWS):
+            found.append(turn)
+            users.add(turn.user)
+            rows, size = rows + turn.round.rows, size + turn.size
+        else:
+            full = True
     return found
 
 

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from cloud_api.engine.models import Models
-from cloud_api.engine.scheduler import AHEAD, CHUNK, PromptPace, Round, Scheduler
+from cloud_api.engine.scheduler import (
+    AHEAD,
+    CHUNK,
+    PassTimes,
+    PromptPace,
+    Round,
+    Scheduler,
+)
 from cloud_api.errors import StaleBlockError
 from decoding_core.errors import CloudBusyError, EngineError, SessionLostError
 from decoding_core.messages import Candidates, Verdict
@@ -96,6 +103,20 @@ def test_all_who_wait_are_read_in_one_pass_per_model():
     generalist, base = asked[1].logits
     assert (generalist[1] == logits_after(GENERALIST, (1, 2, 3))).all()
     assert (base[0] == logits_after(BASE, (1, 2))).all()
+
+
+def test_who_may_share_a_pass_follows_from_what_passes_took():
+    """By medians, so that a single slow one says nothing; nobody before that is known,
+    and no long block, which others would wait for."""
+    card, processor = PassTimes(), PassTimes()
+    assert not card.share(1)
+    for tokens in (8, 8, 8, 40, 40, 40, 9, 9):
+        card.note(tokens, 0.04 + 0.0005 * tokens)
+        processor.note(tokens, 0.002 + 0.003 * tokens)
+    card.note(8, 5.0)
+    assert (card.fixed, card.token) == pytest.approx((0.04, 0.0005), rel=0.03)
+    assert [card.share(n) for n in (1, 9, 16, 40)] == [True, True, True, False]
+    assert not processor.share(1)
 
 
 def test_a_session_that_ends_leaves_nothing_behind():
