@@ -37,6 +37,7 @@ _NEXT = re.compile(
     re.IGNORECASE,
 )
 _ADD = re.compile(r"(?i)(?:(?:add|include|say)\s+(?P<that>that\b)|add|include)\s+")
+_ANSWER = re.compile(r"(?i)(?:say|answer)\s+(?P<answer>yes|no)\s+to\s+(?P<what>.+)")
 _POINTS_BACK = re.compile(r"(?i)\b(?:he|she|it|they|them|that|this|these|those)\b")
 _BETWEEN = re.compile(r"(\s*(?:,\s*(?:and|but|or)\b|[,;]|\s(?:and|but|or)\b)\s*)")
 _POLITE = re.compile(r"(?i)(?:[\s,.!?]|\bplease\b|\bthank(?:s| you)$)+$")
@@ -143,6 +144,12 @@ def _apply(plan: _Plan, words: str) -> None:
         if found := _ADD.match(words):
             start = "say that" if found["that"] else "mention"
             words = f"{start} {words[found.end() :]}"
+        if found := _ANSWER.match(words):
+            _turn(
+                plan,
+                stems(found["what"]),
+                "no" if found["answer"].casefold() == "yes" else "yes",
+            )
         plan.ask(words)
         plan.put_in(words)
 
@@ -175,6 +182,17 @@ def _drop(plan: _Plan, named: set[str]) -> None:
     plan.brief = replace(plan.brief, text=request)
     plan.unwanted |= named
     _without(plan, concerned, stems(request) | plan.noted)
+
+
+def _turn(plan: _Plan, named: set[str], opposite: str) -> None:
+    """Drop what is named if the request gives the opposite answer to it."""
+    told = re.compile(rf"\b{opposite}\b", re.IGNORECASE)
+    pieces = [
+        one for piece in _pieces(plan.brief.text) for one in _BETWEEN.split(piece)
+    ]
+    if named and any(told.search(one) and named <= stems(one) for one in pieces):
+        _drop(plan, named)
+        plan.unwanted -= named
 
 
 def _swap(plan: _Plan, old: str, new: str) -> None:

@@ -97,6 +97,17 @@ def test_two_parts_of_an_instruction_are_one_stretch():
     assert found.fit(" The tape is here.") > found.fit(" The tape is a ferret's.")
 
 
+def test_the_opposite_answer_takes_the_place_of_the_one_before():
+    brief = Request("Thank her. Say yes to the weekend of the 14th, and ask for cake.")
+    text = draft(THANKS, "Yes to the weekend! Is there cake?")
+    found = revised(brief, text, "say no to the weekend")
+    assert found.brief.text == "Thank her. Ask for cake. Say no to the weekend."
+    assert found.before == GREETING + THANKS + " Is there cake?"
+    assert revised(
+        brief, text, "say yes to the cake"
+    ).before == GREETING + text.removeprefix(GREETING).removesuffix(SIGNED)
+
+
 def test_a_tone_is_for_the_whole_body():
     """So is a shorter form of one in which all is asked for: with a sentence less."""
     found = revised(BRIEF, DRAFT, "less formal")
