@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from base.owner_only import shred
 from edge_app.adapters.kept import that_may_hold, without
 from edge_app.commands.options import (
     agreed,
@@ -23,6 +24,7 @@ from edge_app.commands.service_config import detokenizers
 from edge_app.commands.terminal import Progress, counted, note
 from edge_app.config import sign_ins
 from edge_app.config.settings import ledger_path, store_path
+from edge_app.service.last_draft import last_draft_path
 from models.command_line import Command, confirm
 from personal_store import Store
 from personal_store.lifecycle import forgetting
@@ -123,6 +125,7 @@ def forget_command(everything: bool, yes: bool, **options: Any) -> None:
             return
         texts = {i: p.text for i in ids if (p := store.passage(i)) is not None}
         _redact_ledger(list(texts.values()), everything=everything)
+        shred(last_draft_path())  # it may quote one of them
         with Progress("forgetting") as progress:
             if everything:
                 sign_ins.forget_all(path)

@@ -97,6 +97,7 @@ lab bench quality: --data {missing} | --data {eval} | --{hostile}
 lab bench coverage: --requests {gguf} | --requests {eval} | --{hostile}
 lab bench cleaning: --by {hostile}
 lab bench capacity: --plot {hostile} {hostile} | --ways {hostile}
+lab bench edits: --writers {hostile} | --{hostile}
 lab bench facts: --half {hostile} | --writers {hostile}
 lab bench guard: --data {missing} | --data {gguf} | --count {hostile}
 lab bench importing: --seed {hostile}

@@ -12,6 +12,7 @@ from decoding_core.settings import MethodSettings
 from edge_app.config.settings import ledger_path
 from edge_app.decoding.events import Received, Sent
 from edge_app.privacy.ledger import Ledger, SpentToday, read_ledger, spent_path
+from edge_app.service.last_draft import last_draft_path
 from models.files import locate
 from models.running.loading import load_model
 from models.running.settings import EngineSettings
@@ -189,8 +190,10 @@ def test_forgetting_takes_quotations_out_of_the_ledger(run, letters, imported, q
         ("3", "no message of the ledger quotes them", [1, 2]),
         ("--everything", "what 4 messages of the ledger", [0, 1, 2, 3, 4, 5]),
     ):
+        last_draft_path().write_text("it may quote any of them")
         done = run("forget", what, "--yes")
         assert (done.exit_code, words in done.stderr) == (0, True), what
+        assert not last_draft_path().exists()
         found = list(read_ledger(ledger_path()))
         assert [n for n, one in enumerate(found) if one.redacted] == redacted
         assert [one.size for one in found] == [5000, 172, 172, 5000, 172, 5000]
