@@ -265,6 +265,18 @@ class RecordedService(WritingService):
                 return
             emit(event)
 
+    def write_best(
+        self,
+        requests: Sequence[WriteRequest],
+        emits: Sequence[Emit],
+        stop: threading.Event,
+        _fit: Any = None,
+    ) -> list[int]:
+        """Play the next recordings, one after the other; they keep their order."""
+        for request, emit in zip(requests, emits, strict=True):
+            self.write(request, emit, stop)
+        return list(range(len(requests)))
+
     def search(self, query: str, limit: int = 20) -> list[events.Source]:
         """Sources in the recordings that hold `query`."""
         words = query.casefold()

@@ -93,7 +93,7 @@ def test_of_several_the_person_chooses_and_a_script_is_told_to(monkeypatch):
     monkeypatch.setattr(models, "is_interactive", lambda: True)
     person = specsteer("pair", "12-K7QF-3XPM", stdin="3\n2\n")
     assert "  2  house at https://127.0.0.2:1" in person.stderr
-    assert "not in the range" in person.stderr
+    assert "is not one of" in person.stderr
     assert "no answer from the server at https://127.0.0.2:1" in person.stderr
 
 

@@ -270,7 +270,7 @@ def test_keys_and_clicks_as_terminals_send_them(start):
     terminal.until("photographs.")
     terminal.send(ESC)
     terminal.until("edit anything")
-    terminal.send(b"\xff" + ESC + b"x")
+    terminal.send(b"\xff" + ESC + b"y")
     terminal.until("photographs.\ufffd")
     terminal.send("Bye")
     terminal.until("Bye")
