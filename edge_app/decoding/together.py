@@ -98,5 +98,6 @@ class _Gathered(SlotEngine):
     passes: Together
 
     def evaluate(self, token_ids: Sequence[int], rows: int = 1) -> Floats:
-        """As that of a slot."""
+        """Logits (rows, V), read in one pass with other texts; raises as
+        `TextSlots.evaluate`."""
         return self.passes.evaluate(Reading(self.slot, token_ids, rows))
