@@ -349,6 +349,10 @@ class ProjectedRows:
         self._borders = list(zip(borders, strings, strict=True))
         self._agrees: dict[int, bool] = {}  # by the id of a border
 
+    def at_border(self, index: int) -> bool:
+        """Whether a border lies before the token of this index."""
+        return any(one.start == self._places[index] for one, _ in self._borders)
+
     def row(
         self, index: int, end_id: int, added: int | None = None
     ) -> Candidates | None:
@@ -499,12 +503,14 @@ def reading_of(
     `rows` rows: the first stands one token before the last border in front of the
     draft, as a token may go on there. Raises VocabularyMismatchError as `spelled`."""
     token_ids = vocabulary.going_on(text)
+    before = vocabulary.going_on(text[: len(text) - drafted])
+    if token_ids[: len(before)] != before:
+        token_ids = before  # the draft would cut what stands before it otherwise
     ends = [0]
     for token in token_ids:
         ends.append(ends[-1] + len(vocabulary.pieces[token]))
     begin = len(text) - drafted
-    before = bisect_right(ends, begin) - 1
-    first = max(0, before - 1)
+    first = max(0, bisect_right(ends, begin) - 2)
     last = min(len(token_ids), first + rows - 1)
     starts = [at - begin for at in ends[first : last + 1]]
     return ByteReading(token_ids[:last], first, starts)

@@ -188,8 +188,9 @@ class BytesVerifier:
             end_id = own.end_id if token is None or token not in ends else token
             added = token if role.adds_draft else None
             row = projected.row(out.begin - first + index, end_id, added)
-            if row is None and found:
-                break  # the rest is judged when it is drafted again
+            within = not projected.at_border(out.begin - first + index)
+            if found and (row is None or within):
+                break  # how that is cut hangs on the draft: it begins the next block
             if row is None:
                 # Within a character that no candidate has: it is nobody's choice.
                 if token is None:

@@ -249,15 +249,21 @@ def test_rows_that_do_not_spell_the_text_are_refused():
 
 def test_a_reading_begins_a_token_before_the_draft():
     words = ByteVocabulary([b"a", b"b", b"ab"], ())
-    reading = reading_of(words, b"ababab", drafted=3, rows=9)
+    reading = reading_of(words, b"ababab", drafted=2, rows=9)
     assert (reading.token_ids, reading.first, reading.starts) == (
         [2, 2, 2],
-        0,
-        [-3, -1, 1, 3],
+        1,
+        [-2, 0, 2],
     )
-    few = reading_of(words, b"ababab", drafted=3, rows=2)
-    assert (few.token_ids, few.starts) == ([2], [-3, -1])
+    few = reading_of(words, b"ababab", drafted=2, rows=2)
+    assert (few.token_ids, few.starts) == ([2, 2], [-2, 0])
     assert reading_of(words, b"", drafted=0, rows=9).starts == [0]
+
+
+def test_a_draft_changes_no_cut_before_it():
+    words = ByteVocabulary([b"a", b"b", b"ab"], ())
+    reading = reading_of(words, b"abab", drafted=1, rows=9)
+    assert (list(reading.token_ids), reading.starts) == ([2, 0], [-1, 0])
 
 
 def test_blanks_at_the_end_are_cut_as_before_a_word():

@@ -2,10 +2,12 @@
 sockets: the text is the one of a quiet day, bit for bit."""
 
 import json
+import os
 import random
 import signal
 import threading
 from contextlib import closing, contextmanager
+from functools import partial
 
 import httpx
 import pytest
@@ -17,11 +19,14 @@ from decoding_core.verifier import role_of
 from edge_app.config.settings import PrivacyLimits
 from edge_app.decoding.events import Sent, emit_to
 from edge_app.decoding.session import Patience
+from edge_app.decoding.two_vocabularies import AnyVocabulary
 from edge_app.privacy.budget import Account, CountingVerifier
 from edge_app.transport.client import CloudVerifier
 from models.engines.llama_cpp import LlamaContext
+from models.prompts import public_messages
+from models.running.interface import bytes_of
 from tests.fakes import HashEngine
-from tests.integration.test_shared_noise import prompts
+from tests.integration.test_shared_noise import REQUEST, prompts
 from tests.relay import Relay
 from tests.vllm_server import TOKEN, Gateway
 from tests.waiting import PATIENCE
@@ -30,13 +35,17 @@ from tests.writing import Writing
 LOSSES = ("restart", "kill", "expire", "evict", "drop")
 UNSEEN = ("evict", "drop")
 """The server still has the session after these."""
+OTHER_MODEL = os.environ.get("SPECSTEER_SMOLLM2", "")
 
 
 class Server(Gateway):
     """A server with room for one text, that can lose things."""
 
-    def __init__(self):
-        super().__init__("--sessions", "1")
+    def __init__(self, *options):
+        super().__init__("--sessions", "1", *options)
+
+    in_bytes = False
+    """Whether the specialist's tokens are not its own."""
 
     def forget(self, session_id):
         """As an idle session is forgotten."""
@@ -94,6 +103,12 @@ class Text(Writing):
         events, losses = [], dict(losses)
         self._server, self._relay = server, relay
         cloud = verifier = CloudVerifier(relay.url, TOKEN, events.append)
+        if server.in_bytes:
+            base = context.sequence(1)
+            base.rollback(0)
+            own = partial(bytes_of, specialist)
+            messages = [(one.role, one.content) for one in public_messages(REQUEST)]
+            verifier = AnyVocabulary(cloud, own, messages, lambda: base)
         if account is not None:
             verifier = CountingVerifier(cloud, account)
             cloud.attach(emit_to(verifier.hear, events.append), threading.Event())
@@ -121,6 +136,8 @@ class Text(Writing):
         openings = [e for e in self.all(Sent) if e.what == "open" and e.payload]
         bodies = [json.loads(event.payload) for event in openings]
         self.openings = [tuple(body["text_ids"]) for body in bodies]
+        text = specialist.vocabulary.piece
+        self.whole = self.ids if not server.in_bytes else b"".join(map(text, self.ids))
 
     def _lose(self, kind, verifier):
         self.lost += kind not in UNSEEN
@@ -139,7 +156,7 @@ class Text(Writing):
 def texts(server, specialist):
     with (
         closing(Relay(server.port)) as relay,
-        closing(LlamaContext(specialist, 1, 1024)) as context,
+        closing(LlamaContext(specialist, 1 + server.in_bytes, 1024)) as context,
     ):
 
         def write(settings, losses, tokens, account=None):
@@ -149,23 +166,23 @@ def texts(server, specialist):
         yield write
 
 
-def check(write, method, seed, tokens, count):
+def check(write, method, seed, tokens, count, window=None, losses=LOSSES):
     """A disturbed text against the undisturbed one."""
     settings = MethodSettings(
         method=method,
         temperature=0.7 * (seed > 0),
         seed=seed,
         draft_length=(4, 8)[tokens > 100],
-        window=(4, 1, 2)[seed % 3],
+        window=window or (4, 1, 2)[seed % 3],
     )
     quiet = write(settings, {}, tokens)
     chance = random.Random(seed)
     places = chance.sample(range(1, quiet.rounds), count)
-    kinds = [LOSSES[(seed + i) % len(LOSSES)] for i in range(count)]
+    kinds = [losses[(seed + i) % len(losses)] for i in range(count)]
     disturbed = write(settings, dict(zip(places, kinds, strict=True)), tokens)
     assert disturbed.text == quiet.text
     assert not disturbed.told
-    whole = tuple(quiet.ids)
+    whole = tuple(quiet.whole)
     # One that comes while the models are loading is sent again.
     openings = set(disturbed.openings)
     assert len(openings) == 1 + disturbed.lost
@@ -187,6 +204,28 @@ def test_fifteen_losses_do_not_show_in_three_hundred_tokens(
     """At temperature 0 and at 0.7."""
     with texts(server, specialist) as write:
         check(write, method, seed, 300, 15)
+
+
+@pytest.fixture(scope="module")
+def stranger():
+    server = Server("--generalist", OTHER_MODEL, "--exact", "--threads", "1")
+    server.in_bytes = True
+    yield server
+    server.end()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not OTHER_MODEL, reason="SPECSTEER_SMOLLM2")
+@pytest.mark.parametrize("method", ["steering", "lossless", "coupled", "speculative"])
+@pytest.mark.parametrize("window", [1, 2, 4])
+def test_losses_do_not_show_beside_another_vocabulary(
+    method, window, stranger, specialist
+):
+    """At temperature 0 and at 0.7; another text in the slot would be one in tokens."""
+    losses = [kind for kind in LOSSES if kind != "evict"]
+    with texts(stranger, specialist) as write:
+        for seed in range(12):
+            check(write, method, seed, 24, 2, window, losses)
 
 
 class Noting(Account):

@@ -14,12 +14,14 @@ from tests.writing import Writing
 TEXT = "Hullo Ana,\n\nThank you for the photos; that is going on the piano.\n\nTess"
 
 
+REQUEST = Request("Thank Ana for the photos.", recipient="Ana")
+
+
 def prompts(model):
-    request = Request("Thank Ana for the photos.", recipient="Ana")
     excerpts = [Excerpt("email", "Ana", "Photos", TEXT)]
     return [
         prompt_ids(model.vocabulary.tokenize, model.chat_template, messages)
-        for messages in (private_messages(request, excerpts), public_messages(request))
+        for messages in (private_messages(REQUEST, excerpts), public_messages(REQUEST))
     ]
 
 

@@ -145,7 +145,7 @@ def test_losses_in_mid_text_do_not_show(method, seeds, server):
     reopened = 0
     for seed in seeds:
         chance = random.Random(seed)
-        for window in (1, 4):
+        for window in (1, 4) if len(seeds) == 1 else (1, 2, 4):
             chosen = settings_of(method, seed, window)
             quiet = Text(server, chosen)
             places = chance.sample(range(1, quiet.rounds), 2)

@@ -166,6 +166,35 @@ def test_a_device_sends_its_text_up_to_the_last_whole_character(name, examples):
     sends()
 
 
+def test_rows_hang_on_what_stands_before_them_alone():
+    """Not on what is drafted behind them, nor on where a block begins."""
+    terms = MethodSettings(method="lossless", candidates=12, draft_length=6).terms()
+    letters = [n for n, one in enumerate(OWN.pieces) if one and one.isascii()]
+
+    def row(text, begin, drafted):
+        model = HashEngine("large", len(SERVERS.pieces))
+        inner = ByteEngineVerifier(model, SERVERS, lambda _: [1])
+        verifier = BytesVerifier(inner, Wording(OWN, SERVERS), MESSAGES)
+        verifier.open(OpenSession((1,), text[:begin], "own", terms))
+        block = (*text[begin:], *drafted)
+        verifier.submit(DraftBlock(0, 0, begin, digest(text[:begin]), (), block))
+        rows = verifier.collect().rows[len(text) - begin :]
+        return [(one.token_ids.tolist(), one.generalist_logprobs) for one in rows[:1]]
+
+    tokens = st.lists(st.sampled_from(letters), max_size=6).map(tuple)
+
+    @settings(max_examples=150, deadline=None)
+    @given(tokens, tokens.filter(len), tokens.filter(len), st.integers(0, 3))
+    def same(text, draft, other, back):
+        ((ids, logprobs),) = row(text, len(text), draft[:3])
+        begin = max(0, len(text) - back)
+        for found, those in row(text, len(text), other) + row(text, begin, draft[:2]):
+            assert found == ids
+            assert those == pytest.approx(logprobs, abs=1e-4)
+
+    same()
+
+
 @pytest.mark.parametrize("read", [False, True])
 def test_a_void_block_may_spell_what_is_drawn_for_it(read):
     """Other tokens of the same bytes: the server may, or may not, have read them."""
