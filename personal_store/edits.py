@@ -20,6 +20,7 @@ class Pair:
     person: str
     drafted: str
     text: str
+    whom: str = ""  # the same for all addresses of a person; empty: `person`
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,11 @@ class TakenOut:
 
 def taken_out(pairs: Sequence[Pair], people: int = 1) -> list[TakenOut]:
     """What is always taken out, in drafts for this many people at least."""
+
+    def shown(numbers: Sequence[int]) -> int:
+        """To how many people the drafts of these numbers were written."""
+        return len({pairs[n].whom or pairs[n].person for n in numbers})
+
     places = defaultdict[str, list[tuple[int, str]]](list)
     for number, pair in enumerate(pairs):
         for change in set(_phrases(pair)):
@@ -42,13 +48,15 @@ def taken_out(pairs: Sequence[Pair], people: int = 1) -> list[TakenOut]:
     found = []
     for out, made in places.items():
         numbers = sorted({number for number, _ in made}, reverse=True)
-        if len(numbers) < LEAST or len({pairs[n].person for n in numbers}) < people:
+        if len(numbers) < LEAST or shown(numbers) < people:
             continue
         held = sum(_count(out, pair) > 0 for pair in pairs)
         if len(numbers) < ALWAYS * held:
             continue
         into, times = Counter(into for _, into in made).most_common(1)[0]
-        into = into if times >= ALWAYS * len(numbers) else ""
+        same = [number for number, one in made if one == into]
+        if times < ALWAYS * len(numbers) or shown(same) < people:
+            into = ""
         records = tuple(pairs[number].record for number in numbers)
         found.append(TakenOut(out, into, _lead(out, pairs), records, held))
     return sorted(found, key=lambda one: (-len(one.records), one.out))

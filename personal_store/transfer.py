@@ -30,7 +30,7 @@ from personal_store.importers.tables import EXPORTED, MARK
 from personal_store.lifecycle.cleaning import clean_all_waiting
 from personal_store.lifecycle.forgetting import forgotten_among, take_out, tidy
 from personal_store.lifecycle.identities import judge
-from personal_store.lifecycle.writing import keeps_bodies
+from personal_store.lifecycle.writing import join_finished, keeps_bodies
 from personal_store.records import OWN, UNREAD, Author
 from personal_store.search import tables
 from personal_store.states import drop_states, sweep
@@ -185,8 +185,9 @@ def merge(db: Database, path: Path, other: Path) -> Merged:
         db.execute(
             f"INSERT OR IGNORE INTO main.voice_mark SELECT * FROM {NAME}.voice_mark"  # noqa: S608
         )
+        joined = join_finished(db, new)
         gone = forgotten_among(db)
-        tables.refresh(db, {*new, *changed} - set(gone))
+        tables.refresh(db, {*new, *changed, *joined.values()} - {*gone, *joined})
         take_out(db, gone)
         # The owner's addresses of both; every record of either is judged by all.
         people = tuple(sorted(row[0] for row in db.execute(_NEW_PEOPLE)))
@@ -205,7 +206,7 @@ def merge(db: Database, path: Path, other: Path) -> Merged:
     sweep(db)
     if gone:
         tidy(db, path)
-    stayed = set(new) - set(gone)
+    stayed = set(new) - {*gone, *joined}
     return Merged(len(stayed), len(changed), len(set(gone) - set(new)), people)
 
 

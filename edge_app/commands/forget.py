@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -25,12 +26,14 @@ from edge_app.commands.terminal import Progress, counted, note
 from edge_app.config import sign_ins
 from edge_app.config.settings import ledger_path, store_path
 from edge_app.service.last_draft import last_draft_path
+from edge_app.tui.outside import drop_mails
 from models.command_line import Command, confirm
 from personal_store import Store
 from personal_store.lifecycle import forgetting
 from personal_store.lifecycle.cleaning import reclean
 from personal_store.lifecycle.overview import outlines
 from personal_store.lifecycle.proof import Proof, unknown_files
+from personal_store.lifecycle.writing import FINISHED_KEY
 
 
 @click.command("exclude", cls=Command)
@@ -100,7 +103,7 @@ def forget_command(everything: bool, yes: bool, **options: Any) -> None:
     Conditions add up. What fits is shown first. A forgotten text stays forgotten when
     its source is imported again. The backup is made anew without it, and every byte of
     both files is accounted for afterwards. docs/store.md says what this cannot reach:
-    the export you imported from, snapshots, drafts that were sent.
+    the export you imported from, snapshots, drafts of the app, what was sent.
 
     \b
         specsteer forget 17 18
@@ -125,7 +128,9 @@ def forget_command(everything: bool, yes: bool, **options: Any) -> None:
             return
         texts = {i: p.text for i in ids if (p := store.passage(i)) is not None}
         _redact_ledger(list(texts.values()), everything=everything)
+        _name_drafts(store, ids)
         shred(last_draft_path())  # it may quote one of them
+        drop_mails()
         with Progress("forgetting") as progress:
             if everything:
                 sign_ins.forget_all(path)
@@ -178,6 +183,23 @@ def _redact_ledger(texts: Sequence[str], *, everything: bool) -> None:
         f"that stand in the ledger otherwise, or fewer than {RUN} in a row, are not "
         "found, and what a server was sent it may have kept"
     )
+
+
+def _name_drafts(store: Store, ids: Sequence[int]) -> None:
+    """Say if drafts of the app still hold texts that were finished from them."""
+    from edge_app.commands.app import draft_journals
+
+    kept = {path.stem for path in draft_journals().paths()}
+    keys = store.db.execute(
+        "SELECT key FROM record WHERE id IN (SELECT value FROM json_each(?))",
+        [json.dumps(list(ids))],
+    )
+    names = {key.removeprefix(FINISHED_KEY).rpartition(":")[0] for (key,) in keys}
+    if held := len(kept & names):
+        note(
+            f"{counted(held, 'draft')} of the app had become one of them, and may hold "
+            "its words: Del in the list of drafts deletes a draft"
+        )
 
 
 def _offer_adapters(forgotten: Mapping[int, str], store: str, *, yes: bool) -> None:

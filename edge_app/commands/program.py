@@ -41,6 +41,8 @@ _OURS = (
     ("sample*", "the sample letters"),
     ("drafts", "drafts of the app"),
     ("edit-*", "a draft that an editor had"),
+    ("mail-*.eml", "a mail that was opened elsewhere"),
+    ("last-draft.json*", "the last draft of 'specsteer write'"),
     (WRITERS, "letters, drafts and settings of others who write here"),
     ("ledger.jsonl*", "the ledger of what left"),
     ("privacy-spent.*", "what was told of your letters, by day"),

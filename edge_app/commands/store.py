@@ -19,6 +19,7 @@ from edge_app.config import sealed, settings, sign_ins
 from edge_app.config.settings import ledger_path, store_path
 from edge_app.privacy.ledger import SPENT, reseal, spent_path
 from edge_app.service.last_draft import LAST_DRAFT, last_draft_path
+from edge_app.tui.outside import drop_mails
 from models.command_line import Group, ask_secret
 from models.folders import state_folder
 from personal_store import Store, StoreError, copies, keys, transfer
@@ -232,6 +233,7 @@ def encrypt(keyring: bool) -> None:
         raise
     put_under(None, key)
     _convert_drafts(key)
+    drop_mails()
     note("the store is encrypted, and the ledger, drafts and settings with it")
 
 

@@ -16,6 +16,7 @@ from statistics import quantiles
 
 from sqlite_utils import Database
 
+from edge_app.retrieval.naming import first_name
 from personal_store.connection import immediate
 from personal_store.edits import Pair, TakenOut, taken_out
 from personal_store.errors import StoreError
@@ -137,6 +138,20 @@ def _named(to: str) -> str:
     return address.rstrip("> ") or name.strip()
 
 
+def people_of(db: Database, kind: str) -> dict[str, str]:
+    """What the owner calls each address or name of `habits.person_of`, so that all of
+    one person are one; two people of one first name count as one too."""
+    rows = db.execute(
+        "SELECT DISTINCT recipient, recipient_address FROM record WHERE kind = ?",
+        [kind],
+    )
+    found = dict[str, str]()
+    for name, address in rows:
+        person = person_of(kind, name, address)
+        found.setdefault(person, first_name(name or address).casefold() or person)
+    return found
+
+
 Rows = Sequence[tuple[int, Habits]]
 """What texts show, each with its record, the oldest first."""
 
@@ -164,6 +179,12 @@ def voice_of(
     if general := len(rows) < LEAST:
         rows = rows_of(None)
     many = general and kind in ADDRESSED
+    if many:  # who has several addresses is one person
+        whom = people_of(db, kind)
+        rows = [
+            (n, replace(one, person=whom.get(one.person, one.person)))
+            for n, one in rows
+        ]
     lines = _counted(rows, general=many)
     texts = [(n, one, body(n)) for n, one in reversed(rows[-_SAMPLE:])]
     lines += _phrases(texts, general=many) + _learnt(db, kind, persons, excluded)
@@ -241,7 +262,9 @@ def _counted(rows: Rows, *, general: bool) -> list[Line]:
         value = "yes" if yes else "no"
         if name == "emoji" and yes:
             signs = Counter(one.emoji for _, does, one in known if does)
-            value = f"yes {signs.most_common(1)[0][0]}"
+            sign = signs.most_common(1)[0][0]
+            users = {one.person for _, _, one in known if one.emoji == sign}
+            value = "yes" if general and len(users) < PEOPLE else f"yes {sign}"
         add(name, value, (n for n, does, _ in known if does == yes), len(known))
     return lines
 
@@ -296,10 +319,12 @@ def pairs_of(db: Database, kind: str, excluded: Collection[int] = ()) -> list[Pa
            ORDER BY sent_at, id""",
         [kind],
     )
+    whom = people_of(db, kind)
     return [
-        Pair(record, person_of(kind, name, address), drafted, text)
+        Pair(record, person, drafted, text, whom.get(person, ""))
         for record, name, address, drafted, text in rows
         if record not in excluded
+        for person in [person_of(kind, name, address)]
     ]
 
 

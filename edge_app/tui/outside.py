@@ -85,8 +85,7 @@ def open_outside(link: str, mail: str = "") -> bool:
     there = [one for one in _OPENERS if shutil.which(one)]
     if not there or (there[0] == "xdg-open" and not shown):
         return False
-    for old in state_folder().glob("mail-*.eml"):
-        shred(old)
+    drop_mails()
     if mail:
         link = str(state_folder() / f"mail-{secrets.token_hex(4)}.eml")
         with create(Path(link)) as file:
@@ -100,6 +99,12 @@ def open_outside(link: str, mail: str = "") -> bool:
         start_new_session=True,
     )
     return True
+
+
+def drop_mails() -> None:
+    """Overwrite and delete the mail that a mail program was given last."""
+    for old in state_folder().glob("mail-*.eml"):
+        shred(old)
 
 
 Change = tuple[int, int, str]

@@ -43,10 +43,13 @@ UNCHANGED = "in files that have not changed"
 FORGOTTEN = "forgotten before"
 FINISHED = "draft", "finished here"
 """Kind and label of the source of texts that the owner finished in this program."""
-_FINISHED_KEY = "draft:"
+FINISHED_KEY = "draft:"
 EVIDENCE = 1 / 3
 """Share of the words of a drafted text that the owner must have typed, or it is no
 evidence of how they write: it is kept, and excluded."""
+_SENT_WITHIN = (
+    7 * 86_400
+)  # seconds between a text that is kept and the mail that is sent
 
 _TEXTS = [one.name for one in fields(Document) if one.type is str]
 _FIELDS = (
@@ -199,10 +202,10 @@ class _Batch:
             self.bodies.append((record_id, raw))
         self.labels += [(record_id, storable(label)) for label in document.labels]
 
-    def finish(self) -> None:
-        """Write labels and bodies, and index what changed."""
+    def finish(self) -> dict[int, int]:
+        """Write labels and bodies, and index what changed; returns what was joined."""
         connection = self.run.db.conn
-        _join_finished(self.run.db, self.changed)
+        joined = join_finished(self.run.db, self.changed)
         connection.executemany(
             "INSERT OR IGNORE INTO record_label VALUES (?, ?)", self.labels
         )
@@ -211,7 +214,8 @@ class _Batch:
                ON CONFLICT(record_id) DO UPDATE SET data = excluded.data""",
             self.bodies,
         )
-        refresh(self.run.db, dict.fromkeys(self.changed))
+        refresh(self.run.db, dict.fromkeys([*self.changed, *joined.values()]))
+        return joined
 
     def _lacks_raw(self, record_id: int, cleaning: int) -> bool:
         """Whether a record has no raw body, and no newer rules have read its text."""
@@ -250,53 +254,81 @@ def keep_finished(db: Database, name: str, document: Document) -> int | None:
     its record, None if it had been forgotten."""
     kept = replace(
         document,
-        key=f"{_FINISHED_KEY}{name}",
+        key=f"{FINISHED_KEY}{name}",
         author=Author.ME,
         cleaning=VERSION,
         excluded=document.own_share < EVIDENCE,
     )
     with immediate(db):
+        before = db.execute(
+            """SELECT excluded AND own_share >= ? FROM record JOIN edit
+               ON record_id = id WHERE key = ?""",
+            [EVIDENCE, kept.key],
+        ).fetchone()
         run = ImportRun(db, 0, _source_id(db, *FINISHED), 0, frozenset())
         batch = _Batch(run, Tombstones.of(db), with_raw=False)
         batch.take(kept)
-        batch.finish()
         row = db.execute("SELECT id FROM record WHERE key = ?", [kept.key]).fetchone()
-    return None if row is None else int(row[0])
+        if row is None:
+            return None
+        # It may be for somebody else by now; what the owner excluded stays so.
+        to = (storable(one) for one in (kept.recipient, kept.recipient_address))
+        db.execute(
+            """UPDATE record SET recipient = ?, recipient_address = ?, excluded = ?
+               WHERE id = ?""",
+            [*to, kept.excluded or bool(before and before[0]), row[0]],
+        )
+        batch.changed += row
+        joined = batch.finish()
+    return int(joined.get(row[0], row[0]))
 
 
 def _keep_pair(db: Database, record_id: int, document: Document) -> None:
-    """Keep how a text was drafted beside it, and whether it is evidence."""
+    """Keep how a text was drafted beside it."""
     db.execute(
         """INSERT INTO edit VALUES (?, ?, ?) ON CONFLICT(record_id) DO UPDATE
            SET drafted = excluded.drafted, own_share = excluded.own_share""",
         [record_id, document.drafted, document.own_share],
     )
-    if document.key.startswith(_FINISHED_KEY):
-        values = document.excluded, record_id
-        db.execute("UPDATE record SET excluded = ? WHERE id = ?", values)
 
 
-def _join_finished(db: Database, ids: Sequence[int]) -> None:
-    """Let a mail that was finished here and has come back with the mail that was sent
-    be one record: the sent one, with the draft of the other."""
-    sql = f"""SELECT id, lower(iif(recipient_address = '', recipient,
-              recipient_address)), body, excluded FROM record WHERE kind = 'email' AND
-              (key LIKE '{_FINISHED_KEY}%' AND id IN (SELECT record_id FROM edit)) = ?
-              AND (? OR id = ?)"""  # noqa: S608
+def join_finished(db: Database, ids: Iterable[int]) -> dict[int, int]:
+    """Let a mail that was finished here and the same mail as it was sent be one record,
+    if one of the two is among these: the sent one, with the draft of the other. Returns
+    the records that have gone, each with the one in its place."""
+    to = "lower(iif(recipient_address = '', recipient, recipient_address))"
+    mails = f"""SELECT id, {to}, body, sent_at FROM record
+                WHERE kind = 'email' AND {MINE} AND"""  # noqa: S608
+    drafts = f"key LIKE '{FINISHED_KEY}%'"
     finished = {
-        (to, normalised(body)): (old, excluded)
-        for old, to, body, excluded in db.execute(sql, [1, 1, 0])
+        number: (whom, normalised(body), at)
+        for number, whom, body, at in db.execute(
+            f"{mails} {drafts} AND id IN (SELECT record_id FROM edit)"  # noqa: S608
+        )
     }
+    joined = dict[int, int]()
     for record_id in ids if finished else ():
-        for new, to, body, _ in db.execute(sql, [0, 0, record_id]).fetchall():
-            old, excluded = finished.pop((to, normalised(body)), (0, 0))
-            if old:
-                both = [new, old]
-                db.execute("UPDATE edit SET record_id = ? WHERE record_id = ?", both)
-                values = [excluded, new]
-                db.execute("UPDATE record SET excluded = ? WHERE id = ?", values)
+        known = finished.get(record_id)
+        condition, value = ("id", record_id) if known is None else (to, known[0])
+        for new, whom, body, sent_at in db.execute(
+            f"{mails} NOT {drafts} AND {condition} = ?", [value]
+        ).fetchall():
+            said = whom, normalised(body)
+            for old, (*same, at) in list(finished.items()):
+                apart = abs(sent_at - at) if sent_at and at else 0
+                if (*same,) != said or apart > _SENT_WITHIN:
+                    continue
+                del finished[old]
+                joined[old] = new
+                for sql in (
+                    "UPDATE OR REPLACE edit SET record_id = ?1 WHERE record_id = ?2",
+                    """UPDATE record SET excluded = excluded OR
+                       (SELECT excluded FROM record WHERE id = ?2) WHERE id = ?1""",
+                ):
+                    db.execute(sql, [new, old])
                 drop(db, [old])
                 db.execute("DELETE FROM record WHERE id = ?", [old])
+    return joined
 
 
 def twin_of(db: Database, key: str, text: str) -> int | None:

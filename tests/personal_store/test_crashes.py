@@ -12,7 +12,7 @@ import pytest
 
 from personal_store import Store, import_source
 from personal_store.copies import back_up, backup_path
-from personal_store.lifecycle.forgetting import forget
+from personal_store.lifecycle.forgetting import forget, tidy
 from personal_store.search.tables import check
 from tests.dying import run_to
 from tests.mailboxes import ME, mailbox, many
@@ -42,10 +42,32 @@ FORGET = """
 import sys
 from pathlib import Path
 from personal_store import Store
-from personal_store.lifecycle.forgetting import forget
+from personal_store.lifecycle.forgetting import forget, tidy
 with Store.open(Path(sys.argv[1])) as store:
     forget(store.db, store.path, list(range(1, 60)))
 """
+
+FINISH = """
+import sys
+from pathlib import Path
+from personal_store import Store
+from personal_store.lifecycle.forgetting import delete
+from personal_store.lifecycle.writing import keep_finished
+from personal_store.records import Document
+if sys.argv[3:]:
+    print("ready", flush=True)
+    sys.stdin.readline()
+with Store.open(Path(sys.argv[1])) as store:
+    for number in range(int((sys.argv[3:] or [1])[0])):
+        name = f"{sys.argv[2]}:{number}"
+        text = f"Dear Anna, number {number} of {sys.argv[2]} came today."
+        made = Document(0, "", "email", text, recipient="Anna", drafted=f"{text} Bye")
+        kept = keep_finished(store.db, name, made)
+        if number % 2:
+            delete(store.db, [kept])
+"""
+PAIRS = """SELECT body, drafted FROM record LEFT JOIN edit ON record_id = id
+           WHERE key LIKE 'draft:%'"""
 
 
 def rows(path):
@@ -100,6 +122,42 @@ def test_kills_while_forgetting(tmp_path):
         assert list(tmp_path.glob("*.part*")) == []
     assert counts == sorted(counts)
     assert set(counts) == {0, 59}
+
+
+@pytest.mark.slow
+def test_kills_while_a_finished_draft_is_kept(tmp_path):
+    """Wherever it dies: letter and draft are there or not, never one without the other;
+    what the mailbox held is there, and the next one keeps it."""
+    clean = clean_import(tmp_path, *sources(tmp_path, 1, 3))
+    whole = shutil.copy(clean, tmp_path / "whole.db")
+    _, steps = run_to(0, FINISH, tmp_path, whole, "page")
+    seen = set()
+    for step in (*range(steps, 0, -max(1, steps // 9)), 0):  # the last commits
+        store = shutil.copy(clean, tmp_path / f"{step}.db")
+        assert run_to(step, FINISH, tmp_path, store, "page")[0] == (step > 0)
+        with Store.open(store) as opened:
+            assert check(opened.db) == []
+            seen.add(tuple(opened.db.execute(PAIRS)))
+        run_to(0, FINISH, tmp_path, store, "page")
+        assert rows(store) == rows(whole)
+    letter = "Dear Anna, number 0 of page came today."
+    assert seen == {(), ((letter, f"{letter} Bye"),)}
+
+
+@pytest.mark.slow
+def test_several_keep_and_forget_at_once(tmp_path):
+    """Finished drafts of four processes, every second of which is forgotten again."""
+    store = clean_import(tmp_path, *sources(tmp_path, 1, 3))
+    at_once(FINISH, *([store, f"page{n}", 20] for n in range(4)))
+    with Store.open(store) as opened:
+        assert check(opened.db) == []
+        found = sorted(opened.db.execute(PAIRS))
+        wanted = [f"number {n} of page{p}" for n in range(0, 20, 2) for p in range(4)]
+        assert len(found) == len(wanted)
+        assert all(any(one in body for body, _ in found) for one in wanted)
+        assert all(drafted == f"{body} Bye" for body, drafted in found)
+        assert tidy(opened.db, store).left == ()
+    assert b"number 11 of" not in store.read_bytes()
 
 
 @pytest.mark.slow

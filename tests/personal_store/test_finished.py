@@ -2,7 +2,7 @@
 carried along, and forgotten."""
 
 from personal_store import Store, import_source, transfer
-from personal_store.lifecycle.forgetting import forget, forget_learnt
+from personal_store.lifecycle.forgetting import exclude, forget, forget_learnt
 from personal_store.lifecycle.writing import keep_finished
 from personal_store.records import Document
 from personal_store.search.tables import check
@@ -11,13 +11,19 @@ from tests.mailboxes import ME, mailbox, message
 DRAFTED = "Dear Anna, quagmire of drafted words about the boat."
 TEXT = "Dear Anna,\n\nthe boat is yours on Friday.\n\nSam"
 
+SENT = 1_710_200_000  # the day before the mail is sent
 
-def finish(store, name="page:0", text=TEXT, own_share=0.5, to="Anna"):
+
+def voice_rows(db):
+    return db.execute("SELECT id, person FROM habit").fetchall()
+
+
+def finish(store, name="page:0", text=TEXT, own_share=0.5, to="Anna", at=SENT):
     document = Document(
         *(0, name, "email", text),
         recipient=to,
-        recipient_address="anna@example.org",
-        sent_at=1_700_000_000,
+        recipient_address=f"{to.lower()}@example.org",
+        sent_at=at,
         drafted=DRAFTED,
         own_share=own_share,
     )
@@ -53,6 +59,33 @@ def test_the_mail_that_was_sent_takes_its_place(store, tmp_path):
     assert [key.split(":")[1] for key in keys] == ["1@example.com", "2@example.com"]
     assert edits(store.db) == [(TEXT, DRAFTED, 0.1, 1)]
     assert [one.recipient for one in store.recent()] == ["Ben"]
+    assert check(store.db) == []
+
+
+def test_a_text_that_is_taken_away_again_is_the_same_letter(store, tmp_path):
+    """Now for somebody else; what the owner excluded stays so; the mail that was sent
+    meanwhile stays the one letter, also if it lies in the store of another device."""
+    first = finish(store)
+    exclude(store.db, [first])
+    assert finish(store, text=f"{TEXT} Lee", to="Ben") == first
+    assert store.written_to("Ben") == []
+    exclude(store.db, [first], excluded=False)
+    finish(store, to="Ben", text=f"{TEXT} Lee")
+    assert [one.text for one in store.written_to("Ben")] == [f"{TEXT} Lee"]
+    assert voice_rows(store.db) == [(first, "ben@example.org")]
+    finish(store)
+    with Store.open(tmp_path / "second.db") as second:
+        (tmp_path / "sent.mbox").write_bytes(mailbox([message(TEXT, number=1)]))
+        import_source(second, "mbox", tmp_path / "sent.mbox", me=[ME])
+        done = transfer.merge(second.db, second.path, store.path)
+        assert (done.added, len(edits(second.db))) == (0, 1)
+        finish(second, "other:1", own_share=0.1)
+        ((text, _, share, excluded),) = edits(second.db)
+        assert (text, share, excluded) == (TEXT, 0.1, 1)
+        assert len(voice_rows(second.db)) == 0
+        assert check(second.db) == []
+        finish(second, "late:1", at=1_730_000_000)
+        assert len(edits(second.db)) == 2
     assert check(store.db) == []
 
 

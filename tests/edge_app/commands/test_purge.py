@@ -14,7 +14,8 @@ from tests.mailboxes import ME, mailbox, message
 
 @pytest.fixture
 def full(home):
-    for name in ("store.db", "store-backup.db", "ledger.jsonl", "settings.toml"):
+    names = ("store.db", "store-backup.db", "ledger.jsonl", "settings.toml")
+    for name in (*names, "mail-0123abcd.eml", "last-draft.json"):
         (home / name).write_text("geheim")
     for name in ("drafts/draft-1.jsonl", "models/m.gguf", "adapters/a/adapter.json"):
         (home / name).parent.mkdir(parents=True)

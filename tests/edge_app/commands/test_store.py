@@ -4,6 +4,7 @@ beside an encrypted store is under its key."""
 import base64
 import json
 from contextlib import closing
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -23,6 +24,7 @@ from edge_app.config.settings import (
 )
 from edge_app.decoding.events import Sent
 from edge_app.privacy.ledger import Ledger, SpentToday, read_ledger, spent_path
+from edge_app.retrieval.voice import mark
 from edge_app.service.last_draft import LastDraft, keep_last_draft, read_last_draft
 from edge_app.service.requests import WriteRequest
 from edge_app.tui.draft import Begun
@@ -30,6 +32,8 @@ from edge_app.tui.journal import Journal
 from models.folders import state_folder
 from models.prompts import Request
 from personal_store import Store, keys
+from personal_store.lifecycle.writing import keep_finished
+from personal_store.records import Document
 from tests.mailboxes import mailbox, message
 
 SECRET = "Zanzibarensis balloon over Quedlinburg, whispered the nightwatchman."
@@ -218,6 +222,13 @@ def filled(run, letters):
     journal = Journal(draft_journals())
     journal.add(Begun(WriteRequest(Request(WORD, "email", "Ana"))))
     journal.close()
+    with Store.open(store_path()) as store:
+        text = Document(0, "", "email", f"Hullo, {WORD}.", drafted=f"Bye, {WORD}.")
+        for _ in range(2):  # the second version leaves the first behind
+            keep_finished(store.db, f"{journal.path.stem}:1", text)
+            text = replace(text, text=f"Hullo, {WORD} Snorkelbat.")
+        mark(store.db, "email", "", "phrase", "set", WORD)
+    (state_folder() / "mail-1a2b3c4d.eml").write_text(WORD)
     return run
 
 
@@ -226,9 +237,9 @@ def test_what_lies_beside_an_encrypted_store_is_encrypted_with_it(
 ):
     """And is read, written and made plain again with it; not with another one."""
     plain = settings_path().read_bytes()
-    assert len(holding(WORD)) == 7
+    assert len(holding(WORD)) == 9
     assert filled("store", "encrypt").exit_code == 0
-    assert holding(WORD) == []
+    assert holding(WORD) == holding("Snorkelbat") == []
     add(sent(b"another"))
     write_settings({"method.strength": 1.5})
     left = [one.payload for one in read_ledger(ledger_path())]
@@ -252,12 +263,23 @@ def test_what_lies_beside_an_encrypted_store_is_encrypted_with_it(
     assert (wrong.exit_code, "the key does not fit" in wrong.stderr) == (1, True)
     assert "--yes does it" in filled("store", "decrypt").stderr
     assert filled("store", "decrypt", "--yes").exit_code == 0
-    assert len(holding(WORD)) == 7
+    assert len(holding(WORD)) == 8
     assert SpentToday(spent_path(ledger_path()), WORD, DAY).read() == 4.0
     assert settings_path().read_bytes().startswith(plain)
     assert serve.key_path().read_text() == f"{KEY}\n"
     assert len(list(read_ledger(ledger_path()))) == 2
     assert drafted() == WORD
+
+
+def test_forgetting_a_finished_text_names_its_draft(filled):
+    """Its pair goes with it, and the mail that was opened elsewhere."""
+    with Store.open(store_path()) as store:
+        (number,) = store.db.execute("SELECT record_id FROM edit").fetchone()
+    done = filled("forget", str(number), "--yes")
+    assert "1 draft of the app had become one of them" in done.stderr
+    assert "1 draft of the app" not in filled("forget", "1", "--yes").stderr
+    assert holding("Snorkelbat") == []
+    assert not list(state_folder().glob("mail-*"))
 
 
 @pytest.mark.slow

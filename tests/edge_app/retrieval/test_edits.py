@@ -1,5 +1,7 @@
 """What is learnt from finished drafts: turns, and how near a text is to the person."""
 
+from dataclasses import replace
+
 from decoding_core.settings import MethodSettings
 from edge_app.retrieval.lessons import Lesson, lesson_for, steps_nearer
 from edge_app.retrieval.voice import learnt_from, mark, voice_of
@@ -41,6 +43,20 @@ def test_towards_everybody_three_people_must_show_it():
     assert turns(pairs(9, "ab"), persons=("c",)) == {}
     assert set(turns(pairs(9, "abc"), persons=("d",))) == {ONE, TWO}
     assert set(turns(pairs(3, ("",)), "review", ())) == {ONE, TWO}
+
+
+def test_what_is_put_in_place_of_a_phrase_must_be_shown_to_three_people_too():
+    """Else what one person reads ten times would turn up towards another; so it would
+    if somebody with three addresses were three people."""
+    made = pairs(10, "a") + [replace(one, person="b") for one in pairs(1)]
+    made += [
+        replace(one, person="c", text=one.text.replace("Toodle pip", "Yours"))
+        for one in pairs(1)
+    ]
+    assert turns(made, persons=("d",)) == {ONE: "", TWO: ""}
+    assert turns(made, persons=("a",)) == {ONE: "", TWO: "Toodle pip"}
+    one_person = [replace(one, whom="ana") for one in pairs(9, "abc")]
+    assert turns(one_person, persons=("d",)) == {}
 
 
 def test_the_more_is_changed_the_nearer_to_the_person():

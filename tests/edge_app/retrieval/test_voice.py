@@ -102,6 +102,22 @@ def test_a_voice_is_that_towards_a_person(letters, tmp_path):
     assert voice_of(letters.db, "review").lines == ()
 
 
+def test_one_person_with_several_addresses_is_one(tmp_path):
+    """Towards everybody nothing shows of what is said to her alone, nor the sign that
+    she gets most."""
+    ways = "Ana Ruiz <a@home.example>", "Ana <ana@work.example>", "Ana R", "Ana Ruiz"
+    text = ANA.format(name="Ana", n="one")
+    with Store.open(tmp_path / "store.db") as store:
+        put(store, tmp_path, [row(f"{text} {i}", to, i) for i, to in enumerate(ways)])
+        assert voice_of(store.db).lines == ()
+        assert voice_of(store.db, "email", "Nobody known").texts == 4
+        more = [row(f"Hi {to}, fine :) {to}", to, 9) for to in ("Bo", "Cy")]
+        put(store, tmp_path, more)
+        said = {one.name: one.value for one in voice_of(store.db).lines}
+        assert said["emoji"] == "yes"
+        assert "greeting" not in said
+
+
 def test_what_the_owner_says_wins_and_can_be_taken_back(letters):
     """Towards the one person; a pin goes with the last text that says it."""
     db = letters.db
