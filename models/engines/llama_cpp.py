@@ -27,13 +27,9 @@ from decoding_core.sampling import Floats
 from models.adapters.lora import check_fits, read_file
 from models.chat import ChatTemplate
 from models.files import find
-from models.gguf_header import (
-    check_vocabulary,
-    read_layout,
-    template_source,
-)
+from models.gguf_header import check_vocabulary, read_layout, template_source
 from models.running.interface import Model, TextSlots, Vocabulary, padding_name
-from models.running.llama_library import last_complaint, load_library
+from models.running.llama_library import common_kernels, last_complaint, load_library
 from models.running.settings import EngineSettings
 
 _BATCH = 512  # tokens that one decode reads at most; longer readings take several
@@ -378,6 +374,12 @@ class LlamaModel(Model):
         self.gpu_layers = self.settings.gpu_layers or 0
         parameters.n_gpu_layers = self.gpu_layers
         parameters.use_extra_bufts = bool(self.settings.extra_buffers)
+        common = self.settings.exact and not self.gpu_layers and common_kernels()
+        if common:  # llama.cpp runs all layers there, as on a card
+            devices = (ctypes.c_void_p * 2)(common, None)
+            parameters.devices = ctypes.addressof(devices)
+            parameters.n_gpu_layers, parameters.use_extra_bufts = -1, False
+        self._on_device = parameters.n_gpu_layers != 0
         parameters.vocab_only = not weights
         # Called for every tensor; its name keeps it alive until the load is over.
 
@@ -410,7 +412,7 @@ class LlamaModel(Model):
         threads = self.settings.thread_count
         parameters.n_threads = parameters.n_threads_batch = threads
         parameters.flash_attn_type = int(self.settings.flash_attention)
-        parameters.offload_kqv = self.gpu_layers != 0
+        parameters.offload_kqv = self._on_device
         parameters.no_perf = True
         return parameters
 

@@ -33,12 +33,7 @@ from decoding_core.foreign_text import one_line
 from decoding_core.protocols import LogitRows, Reading
 from decoding_core.sampling import Floats, Ids
 from models.chat import ChatTemplate
-from models.running.interface import (
-    Model,
-    TextSlots,
-    Vocabulary,
-    padding_name,
-)
+from models.running.interface import Model, TextSlots, Vocabulary, padding_name
 from models.running.settings import EngineSettings
 
 os.environ.setdefault("TQDM_DISABLE", "1")  # else a GGUF file is read with a bar

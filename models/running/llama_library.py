@@ -6,6 +6,7 @@ import ctypes
 import os
 from collections import deque
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("GGML_NO_BACKTRACE", "1")  # else an assertion starts gdb
@@ -32,7 +33,24 @@ def load_library() -> Any:
     """Load the API and redirect its log to `last_complaint`."""
     library.llama_log_set(_keep, ctypes.c_void_p(0))
     library.llama_backend_init()
+    common_kernels()  # else llama.cpp's description of itself changes when they come
     return library
+
+
+@cache
+def common_kernels() -> int | None:
+    """llama.cpp's device of the kernels for AVX2, which give the same bits on every
+    processor that has it; None if it has not, or if this build has no such library.
+    The other devices are registered before."""
+    folder = Path(library.__file__).parent / "lib"
+    kernels = folder / "libggml-cpu-haswell.so"
+    if not kernels.exists():
+        return None
+    load = ctypes.CDLL(str(folder / "libggml.so")).ggml_backend_load
+    device = ctypes.CDLL(str(folder / "libggml-base.so")).ggml_backend_reg_dev_get
+    load.restype = device.restype = ctypes.c_void_p
+    registry = load(str(kernels).encode())
+    return device(ctypes.c_void_p(registry), ctypes.c_size_t(0)) if registry else None
 
 
 def last_complaint() -> str:

@@ -57,8 +57,8 @@ class EngineSettings:
     of its own for each text."""
     exact: bool = False
     """Never decode a single token, so that a block and single steps give the same
-    bits (F16, Q8_0, Q5_0 and Q4_0 on x86). Each single step then costs about that of
-    two tokens."""
+    bits (F16, Q8_0, Q5_0 and Q4_0 on x86), of every processor with AVX2 if llama.cpp
+    has kernels for that alone. Each single step then costs about that of two tokens."""
 
     @property
     def thread_count(self) -> int:
