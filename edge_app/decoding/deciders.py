@@ -118,7 +118,7 @@ class Drafter:
         self._engine = engine
         self._prompt = list(prompt_ids)
         self._after: Floats | None = None
-        self._given: int | None = None  # tokens of the text that stood at the start
+        self._given: int | None = None  # tokens of the text that were read at once
         self._alone: list[int] = []  # what the engine has read token by token
         self.draws = draws
         self.token_ids: list[int] = []  # all that is drafted after the text
@@ -147,9 +147,6 @@ class Drafter:
             return self.logits[index]
         if self._after is None:
             self._after = self._read(text_ids)
-            if self._shape is not None:
-                before = [*text_ids, *self.token_ids]
-                self._after = self._shape(before, self._after)
             self._after[self.never_at(text_ids, index)] = -np.inf
         return self._after
 
@@ -161,11 +158,12 @@ class Drafter:
         return np.asarray(self._never(before), np.intp)
 
     def _read(self, text_ids: Sequence[int]) -> Floats:
-        """Logits (V,) after the text and all that is drafted."""
+        """Logits (V,) after the text and all that is drafted, shifted by the shape."""
         if self._given is None:
-            prompt = [*self._prompt, *text_ids]
-            hold_text(self._engine, prompt[:-1])
-            self._prompt, self._given = prompt, len(text_ids)
+            reach = self._shape.reach if self._shape else 0
+            self._given = max(0, len(text_ids) - reach)
+            self._prompt += text_ids[: self._given]
+            hold_text(self._engine, self._prompt[:-1])
         start = len(self._prompt) - 1
         wanted = [self._prompt[-1], *text_ids[self._given :], *self.token_ids]
         known = len(self._alone)
@@ -178,6 +176,9 @@ class Drafter:
         for token in wanted[known:]:
             logits = self._engine.evaluate([token])[0]
             self._alone.append(token)
+            if self._shape is not None:
+                before = [*text_ids[: self._given], *self._alone[1:]]
+                logits = self._shape(before, logits)
         return logits
 
     def weighed(

@@ -10,9 +10,10 @@ the account of what a text tells, whose reference is the base, which is not shif
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
+from typing import Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -20,8 +21,18 @@ import numpy as np
 from decoding_core.sampling import Floats
 from models.running.interface import Vocabulary
 
-Shape = Callable[[Sequence[int], Floats], Floats]
-"""Shifts logits (V,) at the place behind these tokens of a text."""
+
+class Shape(Protocol):
+    """Shifts logits; it is shown the last `reach` places of a text one by one before
+    the next, so that what it does follows from the text alone."""
+
+    @property
+    def reach(self) -> int:
+        """How many places back it may have to look."""
+
+    def __call__(self, before: Sequence[int], logits: Floats) -> Floats:
+        """Shift logits (V,) at the place behind these tokens of a text."""
+
 
 MOST = 6.0  # nats of a shift
 FAR = 12.0  # of one to how a letter goes on that began as all of them do
@@ -190,8 +201,13 @@ class Shaping:
         self._closing = _steps(vocabulary, behind) if self._frame.closing else []
         self._end = _steps(vocabulary, self._frame.end)
         self._stops = _stops_of(vocabulary)
-        self._ending: set[bytes] = set()
-        """Texts, each up to a stop, behind which the body would have ended."""
+        self._ending: dict[bytes, bool] = {}
+        """Whether the body would have ended behind a text, which ends with a stop."""
+
+    @property
+    def reach(self) -> int:
+        """Back from the midst of the last words of a body to the stop before them."""
+        return len(self._closing) + 1 if self._closing else 0
 
     def __call__(self, before: Sequence[int], logits: Floats) -> Floats:
         """The shifted logits."""
@@ -239,18 +255,19 @@ class Shaping:
         closing = self._frame.closing.encode()
         for begun, token in self._closing:
             if begun and data.endswith(begun):
-                if data[: len(data) - len(begun)] in self._ending:
+                if self._ending.get(data[: len(data) - len(begun)]):
                     _lead(logits, token)
                 return
         if closing.rstrip(b".!?") in data:
             return
-        if data in self._ending:
+        if self._ending.get(data):
             _lead(logits, self._closing[0][1])
             return
         best = logits.max()
         for lined, stop in self._stops:
-            if logits[lined] >= best - 1.0:  # the body may well end here
-                self._ending.add(data + self._piece(stop))
+            ends = bool(logits[lined] >= best - 1.0)  # the body may well end here
+            self._ending[data + self._piece(stop)] = ends
+            if ends:
                 logits[stop] = np.logaddexp(logits[stop], logits[lined])
                 logits[lined] -= MOST
 

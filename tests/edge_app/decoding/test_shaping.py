@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from decoding_core.settings import MethodSettings
+from decoding_core.verifier import EngineVerifier
 from edge_app.decoding.deciders import Drafter, Draws
 from edge_app.decoding.shaping import MOST, Frame, Length, Shaping, Turn
 from tests.fakes import HashEngine
+from tests.writing import Writing
 
 WORDS = [
     *("Best", " wishes", "Toodle", " pip", " I", "I", " am", "'m", " here", "Hi"),
@@ -80,6 +82,26 @@ def test_a_letter_begins_and_ends_as_all_of_them_do():
     )
 
 
+def test_a_text_that_is_resumed_goes_on_as_if_it_had_never_stopped():
+    """From every place, also from the midst of the usual last words."""
+    settings, size = MethodSettings(threshold=0.0, temperature=0.7), len(WORDS)
+
+    def write(seed, given=()):
+        small, *others = (
+            HashEngine(n + seed, size) for n in ("small", "large", "base")
+        )
+        shaping = Shaping(WORDS_OF, length=Length(0.0, 20.0), frame=FRAME)
+        options = {"given_ids": given, "shape": shaping}
+        verifier = EngineVerifier(*others)
+        return Writing(settings, small, verifier, 60, (END,), loop=options).run()
+
+    for seed in ("0", "6"):
+        text = write(seed)
+        assert " it goes.\n\nToodle pip" in "".join(WORDS[one] for one in text)
+        for cut in range(1, len(text)):
+            assert text[:cut] + write(seed, text[:cut]) == text
+
+
 def test_the_end_is_pressed_beyond_the_usual_length_alone():
     shaping = Shaping(WORDS_OF, length=Length(0.0, 8.0))
     found = [
@@ -96,10 +118,13 @@ def test_who_draws_and_who_counts_see_the_shifted_logits():
         seen.append(logits.copy()) or draw(logits, *rest)
     )
 
-    def shape(before, logits):
-        logits[len(before)] += 50.0
-        return logits
+    class Shape:
+        reach = 0
 
-    drafter = Drafter(HashEngine("s"), [1, 2], draws, shape=shape)
+        def __call__(self, before, logits):
+            logits[len(before)] += 50.0
+            return logits
+
+    drafter = Drafter(HashEngine("s"), [1, 2], draws, shape=Shape())
     assert [drafter.next([]), drafter.next([])] == [0, 1]
     assert np.array_equal(seen, drafter.logits)
