@@ -92,7 +92,8 @@ def drafted(
     lesson = lesson_for(store.db, request) if options["learns"] else Lesson()
     found = find_passages(store, request)
     prompts = pair.built(request, found, "", most)
-    shape = lesson.shape(pair.small.vocabulary)
+    read = "\n".join([request.text, *(one.text for one in found)])
+    shape = lesson.shape(pair.small.vocabulary, read)
     settings = lesson.settings(settings)
     depends = {
         "prompts": key_of(

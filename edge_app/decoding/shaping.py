@@ -2,6 +2,7 @@
 
 What the person always takes out of drafts becomes less likely, what they put in its
 place takes over its probability, and beyond the usual length an end becomes likelier.
+A word that was just said becomes less likely, unless what is read has it twice, too.
 Every shift is bounded, so that nothing is forbidden or forced.
 
 The shifted distribution is the specialist's S wherever S stands: drafts, redraws, and
@@ -10,6 +11,7 @@ the account of what a text tells, whose reference is the base, which is not shif
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
@@ -37,6 +39,8 @@ class Shape(Protocol):
 MOST = 6.0  # nats of a shift
 FAR = 12.0  # of one to how a letter goes on that began as all of them do
 _TAIL = 200  # characters in which the beginning of a phrase is looked for
+_JUST_SAID = re.compile(r"(?<![\w'’-])([^\W\d_]+)(?:(,? )\1)*(,?)( ?[^\W\d_]*)$", re.I)
+"""A word, once or several times over, and what may begin it anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +189,11 @@ class Shaping:
         turns: Sequence[Turn] = (),
         length: Length | None = None,
         frame: Frame | None = None,
+        read: str = "",
     ) -> None:
-        self._piece = vocabulary.piece
+        """`read` is what the text is written from."""
+        self._vocabulary, self._piece = vocabulary, vocabulary.piece
+        self._read = read.casefold()
         self._ways = [
             _Way(vocabulary, turn, blank)
             for turn in turns
@@ -215,12 +222,28 @@ class Shaping:
         tail = data[-_TAIL:].decode("utf-8", "ignore")
         for way in self._ways:
             way.shift(tail, logits)
+        self._shift_again(tail, logits)
         for begun, token in self._top:
             if data == begun:
                 _lead(logits, token)
         if not self._top or b"\n" in data:
             self._shift_end(data, logits)
         return logits
+
+    def _shift_again(self, tail: str, logits: Floats) -> None:
+        """Shift a word that was just said: behind a comma, or a third time."""
+        found = _JUST_SAID.search(tail)
+        if found is None:
+            return
+        word, before, comma, begun = found.groups("")
+        again = f"{tail[found.start() : found.start(4)]} {word}".casefold()
+        if not (before or comma) or again in self._read:
+            return
+        for said in {word, word.lower(), word.capitalize()}:
+            if f" {said}".startswith(begun):
+                rest = self._vocabulary.tokenize(f" {said}"[len(begun) :])
+                if len(rest) == 1:
+                    logits[rest] -= MOST
 
     def _shift_end(self, data: bytes, logits: Floats) -> None:
         """Shift where a text ends, and how."""

@@ -60,11 +60,12 @@ class Lesson:
         frame = self.frame or Frame()
         return *frame.words, *(turn.into for turn in self.turns)
 
-    def shape(self, vocabulary: Vocabulary) -> Shape | None:
-        """What shifts the specialist's logits; None: nothing does."""
+    def shape(self, vocabulary: Vocabulary, read: str) -> Shape | None:
+        """What shifts the specialist's logits of a text that is written from what it
+        has `read`; None: nothing does."""
         if not (self.turns or self.length or self.frame):
             return None
-        return Shaping(vocabulary, self.turns, self.length, self.frame)
+        return Shaping(vocabulary, self.turns, self.length, self.frame, read)
 
 
 def lesson_for(

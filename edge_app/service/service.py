@@ -55,7 +55,7 @@ from edge_app.service.requests import (
     ServiceConfig,
     WriteRequest,
 )
-from edge_app.service.text_job import Shared, TextJob, never_drawn
+from edge_app.service.text_job import Shared, TextJob, never_drawn, written_from
 from edge_app.transport import check_token_goes_safely, is_this_machine
 from edge_app.transport.child_server import ChildServer
 from edge_app.transport.client import CloudVerifier
@@ -515,7 +515,7 @@ class WritingService:
             draws=account,
             gate=gate,
             given_ids=read.given,
-            shape=read.lesson.shape(model.vocabulary),
+            shape=read.lesson.shape(model.vocabulary, written_from(request, passages)),
             policy=self._policy_slots(request),
             states=self._states if read.learnt else None,
             shared=read.shared,

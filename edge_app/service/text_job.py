@@ -237,10 +237,15 @@ def never_drawn(
     vocabulary: Vocabulary, request: WriteRequest, passages: Sequence[Passage]
 ) -> NeverDrawn:
     """The tokens that may not stand in a text written from `passages`."""
-    read = (request.brief.text, request.background, *(one.text for one in passages))
     is_mail = request.brief.task == "email"
-    shown = without_controls("\n".join(read))
+    shown = without_controls(written_from(request, passages))
     return vocabulary.unwritten.after(shown, is_mail=is_mail)
+
+
+def written_from(request: WriteRequest, passages: Sequence[Passage]) -> str:
+    """All that the specialist reads."""
+    letters = (one.text for one in passages)
+    return "\n".join((request.brief.text, request.background, *letters))
 
 
 def as_read(prompts: Prompts, method: Method) -> Prompts:

@@ -28,7 +28,8 @@ class Words:
     def tokenize(self, text):
         ids = []
         while text:
-            best = max((w for w in WORDS if text.startswith(w)), key=len)
+            fit = (word for word in WORDS if text.startswith(word))
+            best = max(fit, key=len, default="x")
             ids.append(WORDS.index(best))
             text = text[len(best) :]
         return ids
@@ -108,6 +109,20 @@ def test_the_end_is_pressed_beyond_the_usual_length_alone():
         moved(shaping, "So" + " long" * more).get("<end>", 0.0) for more in (6, 9, 99)
     ]
     assert found == [0.0, pytest.approx(3.0), MOST]
+
+
+def test_a_word_that_was_just_said_is_not_said_again():
+    """Behind a comma, or a third time, unless what is read says it twice."""
+    shaping = Shaping(WORDS_OF)
+    assert moved(shaping, "So long,") == {" long": -MOST}
+    assert moved(shaping, "So long, long,") == {" long": -MOST}
+    assert moved(shaping, "So long long") == {" long": -MOST}
+    assert moved(shaping, "So, ") == {"So": -MOST}
+    assert moved(shaping, "Samx, Sam") == {"x": -MOST}
+    assert moved(shaping, "So long") == moved(shaping, "So long.") == {}
+    twice = Shaping(WORDS_OF, read="A long, long way.")
+    assert moved(twice, "So long,") == {}
+    assert moved(twice, "So long, long,") == {" long": -MOST}
 
 
 def test_who_draws_and_who_counts_see_the_shifted_logits():
