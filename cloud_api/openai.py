@@ -117,13 +117,17 @@ class GeneralistTexts:
             QuotaError: the caller, or all together, have too many.
             UnknownModelError: the client names another model.
             InvalidSettingsError: the tokens of the generalist are not known here, or it
-                does not take such messages.
+                does not take such messages, or writes at no length that is wanted.
             ContextFullError: the prompt leaves no room for a text.
         """
         models = self._service.models
         if body.model not in self.names:
             raise UnknownModelError(
                 "there is no such model here; /openai/v1/models names those there are"
+            )
+        if isinstance(body, ChatBody) and body.verbosity in ("low", "high"):
+            raise InvalidSettingsError(
+                "'verbosity' is not supported here: leave it out"
             )
         if models.text is None:
             raise InvalidSettingsError(

@@ -164,6 +164,7 @@ class ChatBody(_Writing):
     functions: Nothing | None = None
     modalities: list[Literal["text"]] | None = Field(None, max_length=1)
     audio: None = None
+    verbosity: Literal["low", "medium", "high"] | None = None
 
     @property
     def limit(self) -> int | None:

@@ -18,6 +18,7 @@ from decoding_core.foreign_text import one_line
 from edge_app.commands.terminal import Progress, counted, note
 from edge_app.config.settings import GuardMode, sample_store_path, store_path
 from edge_app.sample import make_ready
+from edge_app.service.requests import LengthWanted
 from models.command_line import confirm
 from personal_store.errors import StoreError
 from personal_store.records import KINDS
@@ -91,6 +92,12 @@ no_offline = click.option(
 )
 no_history = click.option(
     "--no-history", is_flag=True, help="Do not read your own texts."
+)
+length = shown_option(
+    "--length",
+    type=click.Choice(get_args(LengthWanted)),
+    default="usual",
+    help="Of a text, by those you wrote to that person.",
 )
 guard = click.option(
     "--guard",

@@ -65,6 +65,7 @@ def _origins(_: object, __: object, given: tuple[str, ...]) -> frozenset[str]:
     default="email",
     help="What the model 'specsteer' writes; 'specsteer-review' and so on name others.",
 )
+@options.length
 @options.server
 @options.offline
 @options.sample
@@ -145,6 +146,7 @@ def _serve_programs(chosen: dict[str, Any]) -> None:
         offline=chosen["offline"],
         may_go_offline=not chosen["no_offline"],
         guard=chosen["guard"],
+        length=chosen["length"],
     )
     key = kept_key(key_path(), new=chosen["new_key"])
 

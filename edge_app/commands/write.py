@@ -30,7 +30,6 @@ from edge_app.service.answering import LONGEST_LETTER, addressed, recipient_of
 from edge_app.service.last_draft import LastDraft, keep_last_draft, read_last_draft
 from edge_app.service.requests import (
     MOST_TRIES,
-    LengthWanted,
     MayLeave,
     WriteRequest,
 )
@@ -118,12 +117,7 @@ class _Write(Command):
     default=1,
     help="Write so many drafts at once, and show the best.",
 )
-@options.shown_option(
-    "--length",
-    type=click.Choice(get_args(LengthWanted)),
-    default="usual",
-    help="Of the text, by those you wrote to that person.",
-)
+@options.length
 @options.offline
 @options.sample
 @options.as_json

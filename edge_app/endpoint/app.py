@@ -41,7 +41,7 @@ from decoding_core.errors import (
 )
 from decoding_core.foreign_text import one_line
 from edge_app.decoding.events import Event, Finished, Notice, Settled, text_of
-from edge_app.service.requests import WriteRequest
+from edge_app.service.requests import LengthWanted, WriteRequest
 from models import openai
 from models.openai import ChatBody, CompletionBody, InvalidBodyError, read_body
 from models.prompts import TASKS
@@ -72,6 +72,8 @@ _ANOTHER = re.compile(
 )
 """A turn that asks for another text; a long one changes none."""
 _SEEDS = 1 << 63
+_LENGTHS: dict[str, LengthWanted] = {"low": "short", "medium": "usual", "high": "long"}
+"""What the `verbosity` of a chat means."""
 _BODIES: dict[str, type[ChatBody | CompletionBody]] = {
     "/v1/chat/completions": ChatBody,
     "/v1/completions": CompletionBody,
@@ -92,7 +94,7 @@ def write_request(
     """The text that a body asks for; `template` says what it leaves open. The last
     message is the request, and the only one that a server reads; all others are private
     notes. Raises InvalidSettingsError if no request stands at its end."""
-    words, notes = "", ""
+    words, notes, length = "", "", template.length
     if isinstance(body, CompletionBody):
         words = body.words
     else:
@@ -102,6 +104,7 @@ def write_request(
                 "the last message must be the user's: the request"
             )
         words = last.words
+        length = _LENGTHS[body.verbosity] if body.verbosity else length
         said = [(_SPEAKERS[one.role], one.words.strip()) for one in before]
         notes = "\n\n".join(f"{who}{text}" for who, text in said if text)
     if not words.strip():
@@ -119,6 +122,7 @@ def write_request(
         max_tokens=limit,
         # Whatever a program asks for, the history is not to be pushed out by it.
         reserved=min(limit, template.max_tokens),
+        length=length,
     )
 
 

@@ -11,7 +11,7 @@ from decoding_core.errors import InvalidSettingsError
 from decoding_core.settings import MethodSettings
 from edge_app.decoding import events
 from edge_app.decoding.events import Event, Source, decoded, dumped, event_from, to_json
-from edge_app.service.requests import Letter, WriteRequest
+from edge_app.service.requests import LengthWanted, Letter, WriteRequest
 from edge_app.tui.text import Run, State, alike, counted, cut, spliced
 from edge_app.tui.variant import Stretch, Variant
 from models.prompts import TASKS, Request
@@ -19,6 +19,7 @@ from models.prompts import TASKS, Request
 TONES = ("", "warm", "formal", "brief", "cheerful", "plain", "polite but firm")
 """Adjectives of what is asked for; empty: as the person writes."""
 MOST_STARS = 5
+LENGTHS: tuple[LengthWanted, ...] = get_args(LengthWanted)
 
 THRESHOLDS = (0.01, 0.1, 0.3, 0.5, 0.7, 1.0, 2.0)
 """From nearly all that the device drafts being kept to little of it."""
@@ -50,11 +51,14 @@ class Style:
     stars: int = 0  # of a review, from 1 to 5; 0: none are named
     threshold: float | None = None
     strength: float | None = None
+    length: LengthWanted = "usual"
 
     def __post_init__(self) -> None:
         """Raise ValueError for what no person can have set."""
         if self.tone not in TONES or type(self.stars) is not int:
             raise ValueError("no such tone or number of stars")
+        if self.length not in LENGTHS:
+            raise ValueError("no such length")
         if not 0 <= self.stars <= MOST_STARS:
             raise ValueError("no such number of stars")
         for number, known in ((self.threshold, THRESHOLDS), (self.strength, STRENGTHS)):
@@ -80,6 +84,8 @@ class Style:
     def words(self) -> str:
         """The style in a few words; empty where nothing is set."""
         parts = [self.tone] if self.tone else []
+        if self.length != "usual":
+            parts.append(self.length)
         if self.threshold is not None:
             parts.append(
                 THRESHOLD_WORDS[THRESHOLDS.index(self.threshold)].split(":")[0]

@@ -304,6 +304,8 @@ class Writing:
             offline=self.offline,
             excluded=frozenset(self.draft_state.excluded),
             max_tokens=PREVIEW_TOKENS,
+            length=style.length,
+            moves=style.threshold is style.strength is None,
         )
         made = Variant(request, -1, samples=self.samples)
         self.previews.append(made)
@@ -671,6 +673,7 @@ class Writing:
             weighs=True,
             moves=self.style.threshold is self.style.strength is None,
             reply_to=None if letter is None else letter.record_id,
+            length=self.style.length,
         )
 
     def _another(self, brief: Request) -> WriteRequest:

@@ -191,7 +191,12 @@ def test_bodies_that_are_none_and_too_large(server):
     ask_it = partial(ask, url=server.url + "/openai/v1/completions", headers=HEADERS)
     found = [ask_it("POST", content=one) for one in (b"{canary", b"x" * (3 << 20))]
     found += [ask_it("GET")]
-    assert [one.status_code for one in found] == [400, 413, 405]
+    brief = {"model": "fake-1", "messages": [{"role": "user", "content": "x"}]}
+    brief["verbosity"] = "low"
+    chat = server.url + "/openai/v1/chat/completions"
+    found += [ask("POST", chat, headers=HEADERS, json=brief)]
+    assert [one.status_code for one in found] == [400, 413, 405, 400]
+    assert "'verbosity' is not supported" in found.pop().text
     broken, large, wrong = (one.json()["error"] for one in found)
     assert broken["message"] == "the body is not JSON in UTF-8"
     assert large["code"] == "body_too_large"

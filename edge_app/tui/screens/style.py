@@ -1,4 +1,4 @@
-"""How further versions are written: tone, stars, and whose words win."""
+"""How further versions are written: tone, length, stars, and whose words win."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from textual.widgets import Static
 
 from decoding_core.foreign_text import legible, one_line
 from edge_app.tui.draft import (
+    LENGTHS,
     STRENGTH_WORDS,
     STRENGTHS,
     THRESHOLD_WORDS,
@@ -37,7 +38,7 @@ _NOTE = "p writes the beginning in this way, and shows what it changes."
 
 
 class StyleDrawer(Drawer):
-    """Two sliders, a tone, and stars for a review."""
+    """Two sliders, a tone, a length, and stars for a review."""
 
     NAME = "style"
     AUTO_FOCUS = "#tone"
@@ -66,6 +67,7 @@ class StyleDrawer(Drawer):
         yield Steps("tone", "Tone", ["as you write", *TONES[1:]], 0)
         if self._brief.task == "review":
             yield Steps("stars", "Stars", ["none named", *STARS[1:]], 0)
+        yield Steps("length", "Length", ["short", "as you write", "long"], 1)
         yield Steps("threshold", "What is kept", THRESHOLD_WORDS, 0, _ENDS)
         yield Steps("strength", "What is redrawn", STRENGTH_WORDS[::-1], 0, _ENDS)
         yield Steps("preset", "As with", ["nobody else"], 0)
@@ -106,6 +108,7 @@ class StyleDrawer(Drawer):
         threshold = usual.threshold if style.threshold is None else style.threshold
         strength = usual.strength if style.strength is None else style.strength
         self.query_one("#tone", Steps).move_to(TONES.index(style.tone))
+        self.query_one("#length", Steps).move_to(LENGTHS.index(style.length))
         for stars in self.query("#stars").results(Steps):
             stars.move_to(style.stars)
         number = 0.5 if threshold == "auto" else threshold
@@ -124,6 +127,8 @@ class StyleDrawer(Drawer):
                 style = replace(style, tone=TONES[at])
             case "stars":
                 style = replace(style, stars=at)
+            case "length":
+                style = replace(style, length=LENGTHS[at])
             case "threshold":
                 style = replace(style, threshold=THRESHOLDS[at])
             case "strength":

@@ -136,6 +136,7 @@ def test_only_the_last_message_is_the_request(url, service):
         *(("assistant", "Dear Ben"), ("user", "Now to Ana")),
     )
     given = {"temperature": 0.5, "top_p": 0.5, "seed": -1, "max_tokens": 7}
+    given["verbosity"] = "low"
     with client(url) as asked:
         chat = asked.chat.completions
         chat.create(model="specsteer-review", messages=said, **given)
@@ -147,7 +148,7 @@ def test_only_the_last_message_is_the_request(url, service):
     settings = request.settings
     assert (settings.temperature, settings.top_p) == (0.5, 0.5)
     assert settings.seed == (1 << 63) - 1
-    assert (request.max_tokens, request.reserved) == (7, 7)
+    assert (request.max_tokens, request.reserved, request.length) == (7, 7, "short")
 
 
 DRAFT = "Hullo Ana,\n\nThe pier is fine. The ferret bit Ben.\n\nLove,\nTess"

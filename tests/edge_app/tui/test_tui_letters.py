@@ -81,6 +81,9 @@ def test_a_style_becomes_words_of_the_request_and_settings():
     assert Style().request(brief) == brief
     assert Style().settings(settings) == settings
     assert style.words() == "warm · much closer to you · more of you in what is redrawn"
+    assert Style(length="long").words() == "long"
+    with pytest.raises(ValueError, match="length"):
+        Style(length="endless")
 
 
 def test_style_and_letter_reach_the_service_and_stay_with_the_draft(tmp_path):
@@ -88,13 +91,14 @@ def test_style_and_letter_reach_the_service_and_stay_with_the_draft(tmp_path):
     with writing_at(fake) as writing:
         writing.journals = journals
         writing.begin_anew()
-        writing.restyle(Style(TONES[-1], threshold=THRESHOLDS[0]))
+        writing.restyle(Style(TONES[-1], threshold=THRESHOLDS[0], length="short"))
         writing.answer(LETTERS[0])
         writing.ask(REQUEST)
         written(writing.draft, REQUEST)
     (request,) = fake.requests
     assert request.brief == replace(REQUEST, tone=TONES[-1])
     assert (request.settings.threshold, request.reply_to) == (THRESHOLDS[0], 7)
+    assert request.length == "short"
     ((kept,), _) = journals.kept()
     assert kept.draft.style == writing.style
     assert kept.draft.reply_to == replace(LETTERS[0], excerpt="")
@@ -228,13 +232,16 @@ def test_keys_ask_for_a_review_with_stars_and_a_style_is_previewed(tmp_path):
         await until(pilot, lambda: app.writing.style.stars == 4)
         await pilot.press("f12", "right")
         assert app.writing.style.tone == "warm"
-        await pilot.press("down", "down", "left")
+        await pilot.press("down", "down", "right")
+        assert app.writing.style.length == "long"
+        await pilot.press("down", "left")
         assert app.writing.style.threshold == THRESHOLDS[2]
         assert "closer to you: it refuses a little" in said(app, "#threshold")
         await pilot.press("p")
         await until(pilot, lambda: "Struck" in said(app, ".note"))
         assert fake.requests[1].brief.text.endswith("4 stars of 5.")
         assert fake.requests[1].brief.tone == "warm"
+        assert fake.requests[1].length == "long"
         await pilot.press("r")
         assert app.writing.style == Style(stars=4)
         preset = app.screen.query_one("#preset")
