@@ -208,8 +208,8 @@ class Shaping:
         self._closing = _steps(vocabulary, behind) if self._frame.closing else []
         self._end = _steps(vocabulary, self._frame.end)
         self._stops = _stops_of(vocabulary)
-        self._ending: dict[bytes, bool] = {}
-        """Whether the body would have ended behind a text, which ends with a stop."""
+        self._ending: set[bytes] = set()
+        """Texts, each up to a stop, behind which the body would have ended."""
 
     @property
     def reach(self) -> int:
@@ -278,19 +278,18 @@ class Shaping:
         closing = self._frame.closing.encode()
         for begun, token in self._closing:
             if begun and data.endswith(begun):
-                if self._ending.get(data[: len(data) - len(begun)]):
+                if data[: len(data) - len(begun)] in self._ending:
                     _lead(logits, token)
                 return
         if closing.rstrip(b".!?") in data:
             return
-        if self._ending.get(data):
+        if data in self._ending:
             _lead(logits, self._closing[0][1])
             return
         best = logits.max()
         for lined, stop in self._stops:
-            ends = bool(logits[lined] >= best - 1.0)  # the body may well end here
-            self._ending[data + self._piece(stop)] = ends
-            if ends:
+            if logits[lined] >= best - 1.0:  # the body may well end here
+                self._ending.add(data + self._piece(stop))
                 logits[stop] = np.logaddexp(logits[stop], logits[lined])
                 logits[lined] -= MOST
 
