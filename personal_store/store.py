@@ -23,7 +23,7 @@ from personal_store.records import (
     Record,
     moment,
 )
-from personal_store.search.index import Asked, Entry, Hit, Index, Wanted, is_to
+from personal_store.search.index import Asked, Entry, Hit, Index, Wanted
 from personal_store.search.tables import (
     BY_OTHERS,
     FINDABLE,
@@ -32,6 +32,7 @@ from personal_store.search.tables import (
     RECEIVED,
     RECEIVED_TEXT,
 )
+from personal_store.text.greetings import is_to
 from personal_store.text.tokens import tokens
 
 _PASSAGE = """

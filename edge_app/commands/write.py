@@ -36,7 +36,7 @@ from edge_app.service.requests import (
 from models.command_line import Command, choose, confirm, shows_all
 from models.prompts import TASKS, Request
 from models.revising import Revision, revised
-from personal_store.search.index import is_to
+from personal_store.text.greetings import is_to
 
 if TYPE_CHECKING:
     from edge_app.service.service import WritingService
@@ -275,14 +275,15 @@ def write_command(request: str, **chosen: Any) -> None:
         stop = opened.enter_context(stoppable())
         role = role_of(wanted.settings.terms(), method)
         alone = wanted.offline or not role.uses_generalist
-        service = _service(settings, chosen, alone=alone)
+        one_text = revision is None and chosen["tries"] == 1
+        service = _service(settings, chosen, alone=alone, one_text=one_text)
         opened.enter_context(closing(service))
         opened.enter_context(closing(output))
         output.warn_of_no_history(service.counts())
         checks = chosen["check"]
         if checks or (checks is None and (chosen["as_json"] or sys.stderr.isatty())):
             output.checker = service.checker
-        if revision is None and chosen["tries"] == 1:
+        if one_text:
             service.write(wanted, events.emit_to(*readers), stop)
         else:
             if revision is not None:
@@ -342,7 +343,11 @@ def _keep(request: WriteRequest, text: str, chosen: dict[str, Any]) -> None:
 
 
 def _service(
-    settings: Settings, chosen: dict[str, Any], *, alone: bool = False
+    settings: Settings,
+    chosen: dict[str, Any],
+    *,
+    one_text: bool,
+    alone: bool = False,
 ) -> WritingService:
     """The service of a command, and the server that it needs unless it writes `alone`
     or another is set: both start at once."""
@@ -351,7 +356,8 @@ def _service(
 
     config, child = config_of(settings, chosen), None
     if not (alone or config.settings.server):
-        child = ChildServer(config.generalist, config.specialist, config.engine)
+        files = config.generalist, config.specialist
+        child = ChildServer(*files, config.engine, one_text=one_text)
     from edge_app.service.service import WritingService
 
     return WritingService(config, child)
@@ -437,7 +443,7 @@ def demo_command(seed: int) -> None:
         settings=replace(settings.method, seed=seed),
         max_tokens=200,
     )
-    service = _service(settings, {"server": "", "sample": True})
+    service = _service(settings, {"server": "", "sample": True}, one_text=True)
     with options.opened_store(sample=True) as store:
         click.echo(f"sample letters: {sample.make_ready(store)}")
     click.echo(f"request: to {sample.RECIPIENT}: {sample.REQUEST}\n")

@@ -21,7 +21,7 @@ from personal_store.connection import immediate
 from personal_store.edits import Pair, TakenOut, taken_out
 from personal_store.errors import StoreError
 from personal_store.habits import ADDRESSED, WORD, Habits, person_of, read_rows
-from personal_store.search.index import is_to
+from personal_store.text.greetings import is_to
 from personal_store.text.languages import COMMON, NAMES
 
 LEAST = 3  # texts that show a line before it says anything

@@ -14,12 +14,12 @@ from edge_app.retrieval.naming import called, first_name, parted
 from edge_app.service.requests import Letter, WriteRequest
 from models.never_drawn import opens_header
 from models.prompts import Request
-from personal_store import Passage, Store
-from personal_store.search.index import is_to
+from personal_store.text.greetings import is_to
 from personal_store.text.languages import language_of
 
 if TYPE_CHECKING:
     from edge_app.facts.checking import Checker
+    from personal_store import Passage, Store
 
 LONGEST_LETTER = 2_000  # characters of a letter: prompts hold past texts, too
 _EARLIER, _LONGEST_EARLIER = 2, 400  # earlier texts of a thread; characters of each

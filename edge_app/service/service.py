@@ -45,7 +45,6 @@ from edge_app.retrieval.naming import parted
 from edge_app.retrieval.voice import Voice, mark, voice_of
 from edge_app.sample import make_ready
 from edge_app.service import answering
-from edge_app.service.import_plan import import_noted
 from edge_app.service.kept_states import KeptStates
 from edge_app.service.languages import word_on_languages
 from edge_app.service.requests import (
@@ -58,7 +57,6 @@ from edge_app.service.requests import (
 from edge_app.service.text_job import Shared, TextJob, never_drawn, written_from
 from edge_app.transport import check_token_goes_safely, is_this_machine
 from edge_app.transport.child_server import ChildServer
-from edge_app.transport.client import CloudVerifier
 from edge_app.transport.token_lists import TokenLists
 from models.chat import render
 from models.prompts import Message, Request, public_messages
@@ -71,10 +69,11 @@ from personal_store import Passage, Store, StoreError
 from personal_store.import_runs import Unfinished, dismiss, unfinished
 from personal_store.lifecycle.writing import keep_finished
 from personal_store.records import Document
-from personal_store.search.index import is_to
+from personal_store.text.greetings import is_to
 
 if TYPE_CHECKING:
     from edge_app.facts.checking import Checker
+    from edge_app.transport.client import CloudVerifier
     from models.engines.llama_cpp import LlamaReranker
 
 LEARNT = 1000  # newest texts that an adapter may know by heart
@@ -800,6 +799,8 @@ class WritingService:
         progress: Callable[[int, int], None],
     ) -> str:
         """Read an export into the store; returns the closing sentence."""
+        from edge_app.service.import_plan import import_noted  # loads all importers
+
         asked = Unfinished(kind, path.absolute(), tuple(me))
         with Store.open(self._config.store) as store:
             return import_noted(store, asked, progress).summary()
@@ -849,6 +850,9 @@ class WritingService:
     ) -> CloudVerifier:
         """The verifier at an address; its connection is kept from text to text, unless
         it is one `beside` that."""
+        # Loads the HTTP client, while the specialist reads.
+        from edge_app.transport.client import CloudVerifier
+
         made = partial(
             CloudVerifier,
             *(url, token, lambda _: None),

@@ -35,9 +35,15 @@ class ChildServer:
     """`specsteer-cloud serve` on a free port, with a token of its own."""
 
     def __init__(
-        self, generalist: Path, base: Path, engine: EngineSettings | None = None
+        self,
+        generalist: Path,
+        base: Path,
+        engine: EngineSettings | None = None,
+        *,
+        one_text: bool = False,
     ) -> None:
-        """Start it with the same engine settings as the device; `wait` until ready."""
+        """Start it with the same engine settings as the device; `wait` until ready.
+        With caches for `one_text` at a time it is ready sooner."""
         self.token = secrets.token_urlsafe(24)
         self.url = ""
         self._complaints: list[str] = []
@@ -52,7 +58,8 @@ class ChildServer:
         if engine.gpu_layers is not None:
             options += ["--gpu-layers", str(engine.gpu_layers)]
         options += ["--flash-attention"] * engine.flash_attention
-        options += ["--exact", "--sessions", "1"] * engine.exact
+        options += ["--exact"] * engine.exact
+        options += ["--sessions", "1"] * (one_text or engine.exact)
         self._process = python_child.start(
             *("cloud_api.cli:program", "serve", "--port", "0"),
             *("--generalist", str(generalist.absolute())),

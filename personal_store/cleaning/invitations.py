@@ -6,10 +6,10 @@ least two of a link to join, an id, a passcode and a number with a code to dial,
 of them under a heading that names the program. A link alone may be somebody's own.
 """
 
-import re
 from collections.abc import Iterator
 
 from personal_store.cleaning import phrases
+from personal_store.cleaning.phrases import pattern
 from personal_store.cleaning.quotes import bare_line
 
 _HINTS = (
@@ -29,50 +29,50 @@ _HOST = (
     r"|[vm]\w*\.ringcentral\.com/|calendar\.google\.com/|google\.com/calendar/"
     r"|support\.google\.com/(?:a/users|calendar))"
 )
-_URL = re.compile(r"<?(?:https?://|tel:|mailto:)[^\s<>]+>?")
-_HOSTED = re.compile(rf"(?:https?://)(?:www\.)?{_HOST}|<tel:")
-_LABELLED = re.compile(
+_URL = pattern(r"<?(?:https?://|tel:|mailto:)[^\s<>]+>?")
+_HOSTED = pattern(rf"(?:https?://)(?:www\.)?{_HOST}|<tel:")
+_LABELLED = pattern(
     r"(?:^|[:：]|\S)\s*<(?:https?|tel):|[:：]\s*https?://|^\W*https?://"
 )
-_ID = re.compile(r"[^\d:：]{2,50}[:：]\s*(\d[\d \u00a0-]{7,16}\d)\s*#?\W*")
-_TOKEN = re.compile(r"[^\d:：]{2,40}[:：]\s*[^\s:：/]{3,24}")
-_PASS = re.compile(
+_ID = pattern(r"[^\d:：]{2,50}[:：]\s*(\d[\d \u00a0-]{7,16}\d)\s*#?\W*")
+_TOKEN = pattern(r"[^\d:：]{2,40}[:：]\s*[^\s:：/]{3,24}")
+_PASS = pattern(
     rf"(?:[^\d:：]{{0,30}}\W)?(?:{phrases.PASSCODE})"
     r"(?: \([^()]{1,30}\))?\s?[:：]\s*\S{3,24}(?: \([^()]{1,60}\))?\W*"
 )
 _NUMBER = r"\(?\w{0,3}\)?\s?\+\d[\d ().-]{6,}"
-_DIAL = re.compile(
+_DIAL = pattern(
     rf"\W*(?:[^\d+]{{1,60}}\W)?{_NUMBER}(?:,,[\d*#,]+|.{{0,30}}\b(?:pin|code)\b"
     r"[^\w]*\d|.{0,12}\d#).*|\W*(?:[^\W\d]\w* )?\d{6,}(?:\.\w+)?@[\w.-]+\W*"
 )
-_PHONE = re.compile(
+_PHONE = pattern(
     rf"[^\d.?!]{{0,30}}(?:{_NUMBER}|\d{{1,3}}(?:\.\d{{1,3}}){{3}})"
     r"(\W*[^\W\d]{2}[^?!\d]{0,60})?\W*|\W*\d[\d ()-]{8,}\d (?:us|uk|ca)\b[^?!\d]{0,40}"
 )
-_RULE = re.compile(r"[\W_]{8,}|~~//~~")
-_STARS = re.compile(r"\W*(?:\*~){5,}\*?\W*")
-_LABEL = re.compile(r"[^:：]{1,40}[:：](?:\s.*)?|[-•*·]\s.*")
-_SERVICE = re.compile(
+_RULE = pattern(r"[\W_]{8,}|~~//~~")
+_STARS = pattern(r"\W*(?:\*~){5,}\*?\W*")
+_LABEL = pattern(r"[^:：]{1,40}[:：](?:\s.*)?|[-•*·]\s.*")
+_SERVICE = pattern(
     r"microsoft teams|zoom|webex|google meet|google (?:calendar|kalender|agenda)"
     r"|gotomeeting|jitsi|skype|teams[- ](?:meeting|besprechung|vergadering|møte)"
 )
-_ASKED = re.compile(phrases.INVITED)
-_ASKED_FOR = re.compile(
+_ASKED = pattern(phrases.INVITED)
+_ASKED_FOR = pattern(
     r"please join my meeting from your|you have been invited to the following event"
 )
-_CALENDAR = re.compile(r"//(?:www\.)?(?:calendar\.google\.com|google\.com/calendar)/")
-_CALENDAR_END = re.compile(
+_CALENDAR = pattern(r"//(?:www\.)?(?:calendar\.google\.com|google\.com/calendar)/")
+_CALENDAR_END = pattern(
     rf"~~//~~|[^:：]{{5,60}}[:：]\s?https?:{_CALENDAR.pattern}(?:calendar/)?"
 )
 """Begins what Google Calendar writes below an invitation."""
-_TIMES = re.compile(
+_TIMES = pattern(
     r".*\d (?:⋅|·) ?\d.*|.*(?:time|zeit|heure|hora|ora|tijd|tid|время)\b.* - .*|"
     rf"(?:{phrases.MEETING_LABELS})\s?[:：]\s.*"
 )
-_CLOSING = re.compile(rf"(?:{phrases.MEETING_LINKS})\b.{{0,60}}")
-_OURS = re.compile(rf"(?<!\w)(?:{phrases.FIRST_PERSON}|{phrases.WE})(?!\w)")
-_I = re.compile(r"(?<!\w)I(?!\w)")
-_SIGN_OFF = re.compile(rf"[\s*_]*(?:{phrases.SIGN_OFF})(?!\w)\W{{0,3}}.{{0,30}}")
+_CLOSING = pattern(rf"(?:{phrases.MEETING_LINKS})\b.{{0,60}}")
+_OURS = pattern(rf"(?<!\w)(?:{phrases.FIRST_PERSON}|{phrases.WE})(?!\w)")
+_I = pattern(r"(?<!\w)I(?!\w)")
+_SIGN_OFF = pattern(rf"[\s*_]*(?:{phrases.SIGN_OFF})(?!\w)\W{{0,3}}.{{0,30}}")
 _GAP = 7  # lines of a block in a row that have no such thing in them
 _ABOVE = 5  # lines between a heading and the first of them
 _QUIET = 110  # characters of a line that a program may have written between others

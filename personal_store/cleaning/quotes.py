@@ -11,11 +11,11 @@ messages (blocks of headers, bars, what Lotus Notes writes), and `drop_quotes`, 
 walks through the lines and asks both.
 """
 
-import re
 from collections.abc import Callable
 from itertools import takewhile
 
 from personal_store.cleaning import phrases
+from personal_store.cleaning.phrases import pattern
 
 LONGEST = 300  # characters of a line that the rules look at
 SOFT = "\ufdd0"
@@ -32,100 +32,100 @@ _INVISIBLE: dict[int, str | None] = {
 }
 _INVISIBLE |= dict.fromkeys((*range(8234, 8239), *range(8294, 8298)))
 _INVISIBLE |= {0xA0: " ", 0x202F: " ", 0x3000: " "}
-_ODD = re.compile("[" + "".join(map(chr, _INVISIBLE)) + "]")
+_ODD = pattern("[" + "".join(map(chr, _INVISIBLE)) + "]")
 _ADDRESS = r"[\w.+%'-]+@[\w-]+(?:\.[\w-]+)+"
-MAIL = re.compile(_ADDRESS)
-DATE = re.compile(r"\d{1,4}[./-] ?\d{1,2}[./-] ?\d{1,4}|(?<!\d)\d{4}(?!\d)|\d{4}[年년]")
-_NUMERIC = re.compile(r"\d{1,4}[./-] ?\d{1,2}[./-] ?\d{1,4}")  # as programs write dates
-TIME = re.compile(r"\d{1,2}[:：.h]\d{2}")
-_WROTE_AT_END = re.compile(rf"(?:{phrases.WROTE})(?:(?<=wrote)|.{{0,60}}[:：])?\W*$")
-_COLON_AT_END = re.compile(r"[:：]\W{0,3}$")
-_OLD_GMAIL = re.compile(
+MAIL = pattern(_ADDRESS)
+DATE = pattern(r"\d{1,4}[./-] ?\d{1,2}[./-] ?\d{1,4}|(?<!\d)\d{4}(?!\d)|\d{4}[年년]")
+_NUMERIC = pattern(r"\d{1,4}[./-] ?\d{1,2}[./-] ?\d{1,4}")  # as programs write dates
+TIME = pattern(r"\d{1,2}[:：.h]\d{2}")
+_WROTE_AT_END = pattern(rf"(?:{phrases.WROTE})(?:(?<=wrote)|.{{0,60}}[:：])?\W*$")
+_COLON_AT_END = pattern(r"[:：]\W{0,3}$")
+_OLD_GMAIL = pattern(
     rf"^(?:19|20)\d\d[/-]\d{{1,2}}[/-]\d{{1,2}}(?: \d{{1,2}}:\d{{2}}.{{0,12}})? "
     rf".{{2,80}}< ?{_ADDRESS}>$"
 )
-_START = re.compile(rf"^\W*(?:{phrases.ATTRIBUTION_STARTS})\b[^:：]*\d.*[^.!?]$")
-_BEGINS = re.compile(
+_START = pattern(rf"^\W*(?:{phrases.ATTRIBUTION_STARTS})\b[^:：]*\d.*[^.!?]$")
+_BEGINS = pattern(
     rf"^\W*(?:(?:{phrases.ATTRIBUTION_STARTS})\b|[^\W\d]{{2,10}}\W{{1,3}}\d|\d)"
 )
-_WROTE = re.compile(rf"(?<!\w)(?:{phrases.WROTE})(?!\w)")
-_ENDS_IN_DATE = re.compile(r"\d\.$|(?<!\w)[^\W\d]{1,5}\.$")  # '12.', '12 mar.'
-_PROSE = re.compile(  # a sentence before the introduction
+_WROTE = pattern(rf"(?<!\w)(?:{phrases.WROTE})(?!\w)")
+_ENDS_IN_DATE = pattern(r"\d\.$|(?<!\w)[^\W\d]{1,5}\.$")  # '12.', '12 mar.'
+_PROSE = pattern(  # a sentence before the introduction
     r"[^\W\d]{5,}[.!?] [^\W\d]|[^\W\d]{2}[.!?] (?:on|am|le|el|il|em|op|den|dne|w) "
 )
-_SAID = re.compile(rf"(?:{phrases.WROTE}).{{0,25}}?[:：]\s+\S")
-_COLON_BEHIND = re.compile(r"\W{1,3}[:：]\s+\S")
-TORN_END = re.compile(rf"^>\s*(?:\w{{1,5}} )?(?:{phrases.WROTE})\s*[:：]$")
-_FIRST_PERSON = re.compile(  # 'je' is a verb in the introductions of some languages
+_SAID = pattern(rf"(?:{phrases.WROTE}).{{0,25}}?[:：]\s+\S")
+_COLON_BEHIND = pattern(r"\W{1,3}[:：]\s+\S")
+TORN_END = pattern(rf"^>\s*(?:\w{{1,5}} )?(?:{phrases.WROTE})\s*[:：]$")
+_FIRST_PERSON = pattern(  # 'je' is a verb in the introductions of some languages
     rf"(?<![\w<])(?!je\b)(?:{phrases.FIRST_PERSON})(?![\w@])"
 )
-_STAMPED = re.compile(  # 'On Mon, 3', 'Le mar. 30', '2024-05-03 12:30'
+_STAMPED = pattern(  # 'On Mon, 3', 'Le mar. 30', '2024-05-03 12:30'
     rf"^\W*(?:(?:{phrases.ATTRIBUTION_STARTS})\W+)?(?:[^\W\d]{{2,10}}\W{{1,3}}){{0,2}}\d"
 )
-_ONLY_STAMP = re.compile(  # 'On Mon, 4 Mar 2024 18:05:10 +0100'
+_ONLY_STAMP = pattern(  # 'On Mon, 4 Mar 2024 18:05:10 +0100'
     rf"^\W*(?:{phrases.ATTRIBUTION_STARTS})\W(?=.{{4,40}}\d[:.]\d\d)"
     r"(?:[^\W\d]{1,12}[\W\d]{1,30}){1,4}(?:[^\W\d]{1,5})?\W*$"
 )
-_WROTE_ON = re.compile(  # 'Ann wrote on Mon. 3 May 2024 at 12:30:'
+_WROTE_ON = pattern(  # 'Ann wrote on Mon. 3 May 2024 at 12:30:'
     rf"^[^:：]{{2,60}}?\s(?:{phrases.WROTE})\s(?:{phrases.ATTRIBUTION_STARTS})\W"
     rf".{{4,40}}\d[:：.h]\d{{2}}[^:：]{{0,12}}[:：]\W*$"
 )
-_PRONOUN = re.compile(  # a subject that no program writes
+_PRONOUN = pattern(  # a subject that no program writes
     rf"(?<!\w)(?:{phrases.PRONOUNS}) (?:{phrases.WROTE})(?!\w)"
     rf"|(?<!\w)(?:{phrases.WROTE}) (?:{phrases.PRONOUNS})(?!\w)"
     rf"|(?<!\w)(?:{phrases.ARTICLES}) [\w-]+ (?:{phrases.WROTE})(?!\w)"
     rf"|(?<!\w)(?:{phrases.WROTE}) (?:{phrases.ARTICLES}) "
     r"(?!(?:[^\W\d]{2,10}\W{1,3})?\d)"  # 'escribió el lun. 4'
 )
-_NO_SPACE = re.compile(r"[^\W\d][:：][^\W\d]")
-_GLUED_TO_VERB = re.compile(
+_NO_SPACE = pattern(r"[^\W\d][:：][^\W\d]")
+_GLUED_TO_VERB = pattern(
     rf"{_STAMPED.pattern}[^:：]{{2,30}}{TIME.pattern}[^:：]{{2,80}}(?:{phrases.WROTE})[:：](?=[^\W\d])"
 )
-QUOTED = re.compile(r"^\s{0,3}(?:>|\ufdd1|[|｜]\s?>)")
+QUOTED = pattern(r"^\s{0,3}(?:>|\ufdd1|[|｜]\s?>)")
 
 # Headings of forwarded messages.
 _DASHES = r"[-_=*~\u2010-\u2015]"
 _NO_DASH = r"[^-_=*~\u2010-\u2015\s]"
-_BAR = re.compile(rf"^\W*{_DASHES}{{2,}}\s*({_NO_DASH}.*?)\s*{_DASHES}{{2,}}\s*$")
-_BAR_AND_MORE = re.compile(rf"^\W*-{{3,}} ?({_NO_DASH}[^-]*?) ?-{{3,}} ?(\S.*)$")
-_HALF_BAR = re.compile(rf"^\W*-{{5,}}\s*{_NO_DASH}")
-_TAGS = re.compile(r"(?:\s*</?(?:div|br|p)\s?/?>)+\s*")
+_BAR = pattern(rf"^\W*{_DASHES}{{2,}}\s*({_NO_DASH}.*?)\s*{_DASHES}{{2,}}\s*$")
+_BAR_AND_MORE = pattern(rf"^\W*-{{3,}} ?({_NO_DASH}[^-]*?) ?-{{3,}} ?(\S.*)$")
+_HALF_BAR = pattern(rf"^\W*-{{5,}}\s*{_NO_DASH}")
+_TAGS = pattern(r"(?:\s*</?(?:div|br|p)\s?/?>)+\s*")
 _BAR_LINES = 3  # over which a bar with a name and a date is broken
-_ORIGINAL = re.compile(rf"^(?:{phrases.ORIGINAL})\W*$")
-_FORWARDED = re.compile(phrases.FORWARD_STEMS)
-_BEGIN = re.compile(rf"^.{{0,40}}(?:{phrases.FORWARD_STEMS}).{{0,40}}[:：]$")
-_RULE = re.compile(rf"^\s*{_DASHES}{{5,}}\s*$")
+_ORIGINAL = pattern(rf"^(?:{phrases.ORIGINAL})\W*$")
+_FORWARDED = pattern(phrases.FORWARD_STEMS)
+_BEGIN = pattern(rf"^.{{0,40}}(?:{phrases.FORWARD_STEMS}).{{0,40}}[:：]$")
+_RULE = pattern(rf"^\s*{_DASHES}{{5,}}\s*$")
 _LABEL_WIDTH = 30
 _LABEL_END = r"\s?\**\s?[:：]\s*\**\s*"
-_FROM = re.compile(rf"^[\s*_]*(?:{phrases.FROM}){_LABEL_END}(?=\S)")
-_HEADER = re.compile(rf"^[\s*_]*(?:{phrases.FROM}|{phrases.HEADER}){_LABEL_END}")
-_SUBJECT = re.compile(rf"^[\s*_]*(?:{phrases.SUBJECT}){_LABEL_END}")
-_SENT = re.compile(rf"^[\s*_]*(?:{phrases.SENT})(?: \w{{2,3}})?{_LABEL_END}")
-_INLINE = re.compile(rf"(?<!\w)(?:{phrases.FROM}|{phrases.HEADER})\**\s?[:：]")
-_GLUED = re.compile(rf"(?:{phrases.FROM}|{phrases.HEADER})\s?[:：] ?(?=\S)")
-_STAMP = re.compile(
+_FROM = pattern(rf"^[\s*_]*(?:{phrases.FROM}){_LABEL_END}(?=\S)")
+_HEADER = pattern(rf"^[\s*_]*(?:{phrases.FROM}|{phrases.HEADER}){_LABEL_END}")
+_SUBJECT = pattern(rf"^[\s*_]*(?:{phrases.SUBJECT}){_LABEL_END}")
+_SENT = pattern(rf"^[\s*_]*(?:{phrases.SENT})(?: \w{{2,3}})?{_LABEL_END}")
+_INLINE = pattern(rf"(?<!\w)(?:{phrases.FROM}|{phrases.HEADER})\**\s?[:：]")
+_GLUED = pattern(rf"(?:{phrases.FROM}|{phrases.HEADER})\s?[:：] ?(?=\S)")
+_STAMP = pattern(
     r"^(.*?)\d{1,4}[./-]\d{1,2}[./-]\d{1,4},? +\d{1,2}[:.]\d{2}(?:[:.]\d{2})?"
     r"(?: ?[ap]\.?m\.?)?(?: [a-z]{2,5})?\W*$"
 )
-_ENDS_WITH_TIME = re.compile(r"\d[:.]\d{2}(?: ?[ap]\.?m\.?)?(?: [a-z]{2,5})?\W*$")
+_ENDS_WITH_TIME = pattern(r"\d[:.]\d{2}(?: ?[ap]\.?m\.?)?(?: [a-z]{2,5})?\W*$")
 _STAMP_WORDS = 9  # before the date: a name, an address, a word for 'on'
 _STAMP_LINE = 120  # characters of a line that says who wrote, and when
 _ABOVE = 6  # lines from the date of such a heading to its headers
 _ABOVE_WORDS = phrases.ABOVE.split("|")
-_REPLY_ABOVE = re.compile(rf"^\W*\w?.{{0,60}}(?:{phrases.REPLY_ABOVE})\W*$")
-_GROUPWISE = re.compile(r"^>>> ?[^>\s]")
-_NOTES_TABLE = re.compile(r"^\W*\|-{3,}\+-{3,}>$")
-_MARKED = re.compile(r"^(?:\s{0,3}[>|｜])+\s?")
-_RECIPIENT = re.compile(r"[@/,;]")
-_ANY_LABEL = re.compile(r"^[\s*_]*[^\W\d][^:：<>@]{0,24}[:：]\s*\**\s*\S")
-_NOTES = re.compile(r"^.{2,60}\s?-{3}\d{1,4}[./-]\d{1,2}[./-]\d{1,4} .{0,20}-{3}\S")
+_REPLY_ABOVE = pattern(rf"^\W*\w?.{{0,60}}(?:{phrases.REPLY_ABOVE})\W*$")
+_GROUPWISE = pattern(r"^>>> ?[^>\s]")
+_NOTES_TABLE = pattern(r"^\W*\|-{3,}\+-{3,}>$")
+_MARKED = pattern(r"^(?:\s{0,3}[>|｜])+\s?")
+_RECIPIENT = pattern(r"[@/,;]")
+_ANY_LABEL = pattern(r"^[\s*_]*[^\W\d][^:：<>@]{0,24}[:：]\s*\**\s*\S")
+_NOTES = pattern(r"^.{2,60}\s?-{3}\d{1,4}[./-]\d{1,2}[./-]\d{1,4} .{0,20}-{3}\S")
 
 # Lines that are quoted.
 _HINTS = (">", ":", "：", "*", SOFT, HARD, "--", "__", "==", "‐‐", "––", "——", "##")
-_VERB = re.compile(r"\bwrote\b")
+_VERB = pattern(r"\bwrote\b")
 _TORN_LINES = 12  # that lost their marks one below the other
-_LINK_PIECE = re.compile(r"[=%/]\S")
-_ARROW = re.compile(r"^\s{0,3}>(?=[=\d])")
+_LINK_PIECE = pattern(r"[=%/]\S")
+_ARROW = pattern(r"^\s{0,3}>(?=[=\d])")
 
 
 def is_said_inline(line: str) -> bool:

@@ -11,6 +11,7 @@ from functools import lru_cache
 from itertools import islice, takewhile
 
 from personal_store.cleaning import phrases
+from personal_store.cleaning.phrases import pattern
 from personal_store.cleaning.quotes import LONGEST, bare_line, next_line
 
 # Footers: notices of companies, and what lists write.
@@ -20,99 +21,99 @@ _PROSE = 60
 _NOTICE = 150
 _LONGEST = 1_500  # characters of a paragraph that are looked at
 _NOTICE_CJK = 40
-_OPENING = re.compile(rf"^\W*(?:{phrases.NOTICE})")
-_WEAK_OPENING = re.compile(rf"^\W*(?:{phrases.WEAK_NOTICE})")
-_ANY_OPENING = re.compile(rf"^\W*(?:{phrases.NOTICE}|{phrases.WEAK_NOTICE})")
-_LIST = re.compile(phrases.LIST_FOOTER.replace(".", r"\."))
-_GUARD = re.compile(rf"(?<!\w)(?:{phrases.GUARD.replace('.', '[.]')})")
-_FIRST_PERSON = re.compile(rf"(?<!\w)(?:{phrases.FIRST_PERSON})(?!\w)")
-_LINK = re.compile(r"https?://|www\.|<mailto:|[\w.+-]@[\w-]+\.\w")
-_BANNER = re.compile(rf"^\W*(?:{phrases.BANNER})")
-_BANNER_WORDS = [re.compile(stems) for stems in phrases.BANNER_WORDS.split("/")]
+_OPENING = pattern(rf"^\W*(?:{phrases.NOTICE})")
+_WEAK_OPENING = pattern(rf"^\W*(?:{phrases.WEAK_NOTICE})")
+_ANY_OPENING = pattern(rf"^\W*(?:{phrases.NOTICE}|{phrases.WEAK_NOTICE})")
+_LIST = pattern(phrases.LIST_FOOTER.replace(".", r"\."))
+_GUARD = pattern(rf"(?<!\w)(?:{phrases.GUARD.replace('.', '[.]')})")
+_FIRST_PERSON = pattern(rf"(?<!\w)(?:{phrases.FIRST_PERSON})(?!\w)")
+_LINK = pattern(r"https?://|www\.|<mailto:|[\w.+-]@[\w-]+\.\w")
+_BANNER = pattern(rf"^\W*(?:{phrases.BANNER})")
+_BANNER_WORDS = [pattern(stems) for stems in phrases.BANNER_WORDS.split("/")]
 _BANNER_LINES = 5
-_I = re.compile(r"(?<!\w)i(?!\w)")
-_FOLLOW_UP = re.compile(
+_I = pattern(r"(?<!\w)i(?!\w)")
+_FOLLOW_UP = pattern(
     rf"^\W*(?:\w+ ){{1,6}}?[^#]{{0,40}}(?:{phrases.FOLLOW_UP})[^#]{{0,60}}#\d+\W"
     rf".{{0,120}}[\"“”»'’]\W*$"
 )
 _RULE_SIGNS = frozenset("_=*-")
 _LINK_SIGNS = ("@", "://", "www.", "<mailto:")
-_LINE_OF_SIGNS = re.compile(r"^(?:[_=*-]{10,}|--~--~-.*|(?:-=)+-?)$")
-_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_LINE_OF_SIGNS = pattern(r"^(?:[_=*-]{10,}|--~--~-.*|(?:-=)+-?)$")
+_CJK = pattern(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _STEMS = tuple(phrases.NOTICE_WORDS.split("|"))
 
 # Taglines such as "Sent from my iPhone".
 _LONGEST_TAGLINE = 100
 _LONGEST_REST = 3  # words behind the device of a tagline, unless they are known ones
 _DEVICE_NAMES = rf"(?:{phrases.DEVICE}|{phrases.APPS})"
-_DEVICE = re.compile(rf"(?<![^\W_]){_DEVICE_NAMES}\w*")
+_DEVICE = pattern(rf"(?<![^\W_]){_DEVICE_NAMES}\w*")
 _SYSTEM = r"(?:ios|android|mac|mobile|windows|iphone|ipad)"
 _START = rf"^\W*(?:[^\W\d]{{2,20}}:\s*|.{{0,60}}(?:{phrases.APOLOGY}).{{0,40}}\W)??"
 _SENT = rf"(?<!\w)(?:{phrases.SENT})"
-_MAY_BE_SENT = re.compile(
+_MAY_BE_SENT = pattern(
     rf"{_SENT}|^\W*(?:get |from my |von meinem |this )|^provenance"
     r"|(?:送信|发送|發送|傳送|寄出|보냄|보낸)\W*$"
 )
-_SENT_FIRST = re.compile(
+_SENT_FIRST = pattern(
     rf"{_START}(?:{_SENT}\W+(?:\w+\W+)?(?:{phrases.FROM_DEVICE})(?!\w)"
     rf"|(?:{phrases.FUSED})\W*(?:\w+\W+){{0,1}}(?=\S*{_DEVICE_NAMES}))"
 )
-_DEVICE_BEGINS = re.compile(
+_DEVICE_BEGINS = pattern(
     rf"^\W{{0,3}}(?:(?:{phrases.FROM_DEVICE})(?!\w)|\w{{0,3}}\W?{_DEVICE_NAMES})"
 )
-_SENT_ENDS = re.compile(rf"(?:{phrases.SENT})\W{{0,3}}$")
-_THIS_SENT = re.compile(rf"^\W*(?:{phrases.THIS_MESSAGE})")
-_SENT_FROM = re.compile(rf"^\W*(?:{phrases.SENT_FROM})\W*$")
-_GET_APP = re.compile(
+_SENT_ENDS = pattern(rf"(?:{phrases.SENT})\W{{0,3}}$")
+_THIS_SENT = pattern(rf"^\W*(?:{phrases.THIS_MESSAGE})")
+_SENT_FROM = pattern(rf"^\W*(?:{phrases.SENT_FROM})\W*$")
+_GET_APP = pattern(
     rf"^\W*get (?:{_DEVICE_NAMES}|[\w ]{{2,12}}mail) for {_SYSTEM}\b|"
     rf"^\W*sent (?:from|via|with|using) (?:{phrases.APPS})(?!\w)"
 )
-_OUTLOOK_FOR = re.compile(
+_OUTLOOK_FOR = pattern(
     rf"outlook\W+(?:\S+\s+){{0,2}}?{_SYSTEM}(?:(?![a-z])|(?=https?:))"
     rf"|{_SYSTEM}\S*\W+(?:\S+\s+)?outlook"
 )
-_AUXILIARY = re.compile(rf"(?<!\S)(?:{phrases.AUXILIARIES})(?!\w)")
-_ONLY_LINK = re.compile(r"^\W*(?:https?://|www\.)\S{1,80}\W*$")
-_APOLOGY = re.compile(phrases.APOLOGY)
-_NETWORK = re.compile(r"using |on the |network|https?:|\bfor |\bwith |[(<]|by at&t")
-_SLOGAN = re.compile(r"^\W*yahoo mail\W+search, organi[sz]e, conquer")
+_AUXILIARY = pattern(rf"(?<!\S)(?:{phrases.AUXILIARIES})(?!\w)")
+_ONLY_LINK = pattern(r"^\W*(?:https?://|www\.)\S{1,80}\W*$")
+_APOLOGY = pattern(phrases.APOLOGY)
+_NETWORK = pattern(r"using |on the |network|https?:|\bfor |\bwith |[(<]|by at&t")
+_SLOGAN = pattern(r"^\W*yahoo mail\W+search, organi[sz]e, conquer")
 
 # Signatures and contact blocks.
-_DELIMITER = re.compile(r"^(?:- )?--$|^[—–]$|^__$")
-_RULE = re.compile(r"^\s*(?:(?:[-_=*~–—•]\s?){3,}|\**(?:\.\s?){5,}\**)\s*$")
-_IMAGE = re.compile(r"^\W*(?:!\[[^\]]*\]\(|\[(?:cid|image|logo|bild)\b)", re.IGNORECASE)
-_SIGN_OFF = re.compile(rf"^[\s*_]*(?:(?:{phrases.SIGN_OFF})(?!\w)[^\w\n(]*)+")
-_PS = re.compile(rf"^\W*(?:{phrases.PS})")
-_ADDRESS = re.compile(r"(?:https?://|www\.)\S+|[\w.+%-]+@[\w-]+\.\w")
-_NUMBER = re.compile(r"(?<!\d)(?:\+|\(?0)[\d ()/.-]{6,}\d")
-_CONTACT = re.compile(
+_DELIMITER = pattern(r"^(?:- )?--$|^[—–]$|^__$")
+_RULE = pattern(r"^\s*(?:(?:[-_=*~–—•]\s?){3,}|\**(?:\.\s?){5,}\**)\s*$")
+_IMAGE = pattern(r"^\W*(?:!\[[^\]]*\]\(|\[(?:cid|image|logo|bild)\b)", re.IGNORECASE)
+_SIGN_OFF = pattern(rf"^[\s*_]*(?:(?:{phrases.SIGN_OFF})(?!\w)[^\w\n(]*)+")
+_PS = pattern(rf"^\W*(?:{phrases.PS})")
+_ADDRESS = pattern(r"(?:https?://|www\.)\S+|[\w.+%-]+@[\w-]+\.\w")
+_NUMBER = pattern(r"(?<!\d)(?:\+|\(?0)[\d ()/.-]{6,}\d")
+_CONTACT = pattern(
     rf"{_NUMBER.pattern}|{_ADDRESS.pattern}|\|"
     rf"|(?<!\w)(?:{phrases.CONTACT_WORDS})\s*[:：]+\s*[+(\dh@]",
     re.IGNORECASE,
 )
-_REACHED = re.compile(
+_REACHED = pattern(
     rf"{_NUMBER.pattern}|[\w.+%-]@[\w-]+\.\w"
     rf"|(?<!\w)(?:{phrases.CONTACT_WORDS})\s*[:：]+\s*[+(\d]",
     re.IGNORECASE,
 )
-_LABEL = re.compile(rf"^\W*(?:{phrases.CONTACT_WORDS})\W*$", re.IGNORECASE)
-_MAY_BE_CONTACT = re.compile(r"[\d@|]|www\.|://")
-_SPEECH = re.compile(
+_LABEL = pattern(rf"^\W*(?:{phrases.CONTACT_WORDS})\W*$", re.IGNORECASE)
+_MAY_BE_CONTACT = pattern(r"[\d@|]|www\.|://")
+_SPEECH = pattern(
     rf"^\s*(?:\d+[.)]|[-*•–])\s|(?<!\w)(?:{phrases.FIRST_PERSON}|you|your|du|dich|dir"
     r"|dein\w*|sie|ihnen|tu|toi|ton|vous|votre|tú|tuyo|usted|você|jij|jouw|ты|вы)(?!\w)"
 )
-_SENTENCE = re.compile(r"[.?!…。？！](?:\W{0,3})$")
-_CARD = re.compile(
+_SENTENCE = pattern(r"[.?!…。？！](?:\W{0,3})$")
+_CARD = pattern(
     r"^\*?[^\W\d][^|@:\d]{2,40}\|\s?\*?[^\W\d][^|@:\d]{2,40}$"
 )  # 'Ann | CEO'
-_MOTTO = re.compile(r"^\s*[\"“„«»‘'][^\"“”„«»]{5,80}[\"“”»«’']\s*$")
-_LETTER = re.compile(r"[^\W\d_]")
-_DIGITS = re.compile(r"\d{2}")
+_MOTTO = pattern(r"^\s*[\"“„«»‘'][^\"“”„«»]{5,80}[\"“”»«’']\s*$")
+_LETTER = pattern(r"[^\W\d_]")
+_DIGITS = pattern(r"\d{2}")
 
 _PGP_BEGIN = "-----BEGIN PGP "
 _PGP_SIGNED = "-----BEGIN PGP SIGNED MESSAGE-----"
-_PGP_HEADER = re.compile(r"(?:Hash|Charset|Comment|Version|NotDashEscaped):")
-_PGP_BLOCK = re.compile(r"^-----BEGIN PGP (SIGNATURE|MESSAGE|PUBLIC KEY BLOCK)-----$")
+_PGP_HEADER = pattern(r"(?:Hash|Charset|Comment|Version|NotDashEscaped):")
+_PGP_BLOCK = pattern(r"^-----BEGIN PGP (SIGNATURE|MESSAGE|PUBLIC KEY BLOCK)-----$")
 
 _SIGNATURE_LINES = 16
 _SIGN_OFF_LINES = 24

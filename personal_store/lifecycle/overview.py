@@ -18,8 +18,8 @@ from personal_store.lifecycle.cleaning import clean_all_waiting, is_behind
 from personal_store.lifecycle.forgetting import is_untidy
 from personal_store.lifecycle.writing import keeps_bodies
 from personal_store.records import ProgressCallback, moment
-from personal_store.search.index import is_to
 from personal_store.search.tables import BY_OTHERS, FINDABLE
+from personal_store.text.greetings import is_to
 from personal_store.text.tokens import tokens
 
 SAMPLE = 1_000  # texts whose language is looked at

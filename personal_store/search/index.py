@@ -33,6 +33,7 @@ from personal_store.search.tables import (
     read_lengths,
     read_postings,
 )
+from personal_store.text.greetings import is_to
 from personal_store.text.tokens import Shingles, overlap, shingles, tokens
 
 K1, B = 1.5, 0.75
@@ -304,19 +305,6 @@ class _BM25:
             if term in counts
         }
         return dict(sorted(shares.items(), key=lambda pair: -pair[1]))
-
-
-def is_to(wanted: str | None, recipient: str, address: str) -> bool:
-    """Whether a text was written to this person: an address, a name with one, or words
-    of a name."""
-    if not wanted:
-        return False
-    name, angle, known = wanted.strip().casefold().partition("<")
-    if address and address in (name, known.rstrip("> ")):
-        return True
-    words, others = set(name.split()), set(recipient.casefold().split())
-    # People say "Ana" where the mail says "Ana Ruiz".
-    return words == others if angle else words <= others
 
 
 def _judged(entry: Entry, bm25: float, unit: float, wanted: Wanted, newest: int) -> Hit:

@@ -1,4 +1,4 @@
-"""The greeting of a letter, and the name in it."""
+"""Whom a letter is to: its greeting, and the name in it."""
 
 import re
 import tomllib
@@ -83,3 +83,16 @@ def greeting_of(text: str, recipient: str) -> tuple[str, str]:
     known -= WORDS["greetings"]
     line = WORD.sub(lambda w: NAME if plain_word(w[0]) in known else w[0], line)
     return _NAMES.sub(NAME, line), body
+
+
+def is_to(wanted: str | None, recipient: str, address: str) -> bool:
+    """Whether a text was written to this person: an address, a name with one, or words
+    of a name."""
+    if not wanted:
+        return False
+    name, angle, known = wanted.strip().casefold().partition("<")
+    if address and address in (name, known.rstrip("> ")):
+        return True
+    words, others = set(name.split()), set(recipient.casefold().split())
+    # People say "Ana" where the mail says "Ana Ruiz".
+    return words == others if angle else words <= others

@@ -30,7 +30,7 @@ from edge_app.tui.text import Run, State, count_words, counted
 from edge_app.tui.variant import Variant
 from edge_app.tui.writing import Writing
 from models.prompts import Request, with_article
-from personal_store.search.index import is_to
+from personal_store.text.greetings import is_to
 
 _REPORT = ".authorship.txt"
 

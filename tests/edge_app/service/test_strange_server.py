@@ -12,9 +12,9 @@ from decoding_core.errors import InvalidSettingsError, MessageError
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import ByteEngineVerifier
 from edge_app.decoding.events import Finished, Notice, Settled
-from edge_app.service import service as module
 from edge_app.service.requests import WriteRequest
 from edge_app.service.service import WritingService
+from edge_app.transport import client
 from models.chat import prompt_ids
 from models.files import locate
 from models.prompts import Message, Request
@@ -69,7 +69,7 @@ def server(large, monkeypatch):
                 self._vocabulary.pieces[:] = ByteVocabulary(pieces, []).pieces
             return super().verify(block)
 
-    monkeypatch.setattr(module, "CloudVerifier", Client)
+    monkeypatch.setattr(client, "CloudVerifier", Client)
     return Client
 
 

@@ -4,13 +4,11 @@ the text, and no faster.
 Work is counted, not timed: how often a pattern is asked, and how much it is shown.
 """
 
-import re
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from personal_store.cleaning import cleaning, quotes, signatures
+from personal_store.cleaning import cleaning, phrases, quotes, signatures
 from personal_store.cleaning.cleaning import clean_mail, clean_text
 from personal_store.mail.mail import Mail, parse
 from personal_store.reading.letters import Letter, read_now
@@ -18,6 +16,7 @@ from tests.waiting import no_hang
 
 MOST_SHOWN = 2_000
 """Characters that a pattern looks at, but for those of `CHEAP`."""
+PATTERN = type(phrases.pattern(""))
 CHEAP = frozenset({"QUOTED", "_ARROW", "_VERB"})
 """They look at the first signs of a line, or for one word."""
 UNITS = (
@@ -79,7 +78,7 @@ def asked(monkeypatch):
     lengths: list[int] = []
     for module in (quotes, signatures):
         for name, value in vars(module).items():
-            if isinstance(value, re.Pattern) and name not in CHEAP:
+            if isinstance(value, PATTERN) and name not in CHEAP:
                 monkeypatch.setattr(module, name, Counted(value, lengths))
     signatures._sign_off_end.cache_clear()
     return lengths
