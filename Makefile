@@ -124,6 +124,7 @@ tape: setup
 pictures: setup
 	$(BIN)/python -m tools.picture $(TAPE) docs/app.svg
 	$(BIN)/python -m tools.picture $(TAPE) docs/app-sent.svg --press f3
+	$(BIN)/python -m tools.picture $(TAPE) docs/app-voice.svg --press alt+v
 	$(BIN)/python -m tools.picture $(TAPE) docs/app-phone.svg --size 45x30
 
 film: setup-dev

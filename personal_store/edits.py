@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -41,24 +41,29 @@ def taken_out(pairs: Sequence[Pair], people: int = 1) -> list[TakenOut]:
         """To how many people the drafts of these numbers were written."""
         return len({pairs[n].whom or pairs[n].person for n in numbers})
 
-    places = defaultdict[str, list[tuple[int, str]]](list)
+    places = defaultdict[tuple[str, bool], list[tuple[int, str, str]]](list)
     for number, pair in enumerate(pairs):
-        for change in set(_phrases(pair)):
-            places[change[0]].append((number, change[1]))
+        for out, into in dict.fromkeys(_phrases(pair)):
+            either = not into or out[0].isupper() == into[0].isupper()
+            places[_small(out) if either else out, either].append((number, out, into))
     found = []
-    for out, made in places.items():
-        numbers = sorted({number for number, _ in made}, reverse=True)
-        if len(numbers) < LEAST or shown(numbers) < people:
+    for (phrase, either), made in places.items():
+        if len({number for number, *_ in made}) < LEAST - 1:
             continue
-        held = sum(_count(out, pair) > 0 for pair in pairs)
-        if len(numbers) < ALWAYS * held:
+        stands = _standing(phrase, either)
+        held = [n for n, pair in enumerate(pairs) if stands(pair.drafted)]
+        # A change of more words than these takes them out, too.
+        gone = [n for n in held if stands(pairs[n].drafted) > stands(pairs[n].text)]
+        if len(gone) < max(LEAST, ALWAYS * len(held)) or shown(gone) < people:
             continue
-        into, times = Counter(into for _, into in made).most_common(1)[0]
-        same = [number for number, one in made if one == into]
-        if times < ALWAYS * len(numbers) or shown(same) < people:
+        into, times = Counter(_small(one) for *_, one in made).most_common(1)[0]
+        same = [one for one in made if _small(one[2]) == into]
+        _, out, into = same[0]
+        if times < ALWAYS * len(made) or shown([n for n, *_ in same]) < people:
             into = ""
-        records = tuple(pairs[number].record for number in numbers)
-        found.append(TakenOut(out, into, _lead(out, pairs), records, held))
+        records = tuple(pairs[number].record for number in reversed(gone))
+        lead = _lead(phrase, either, pairs)
+        found.append(TakenOut(out, into, lead, records, len(held)))
     return sorted(found, key=lambda one: (-len(one.records), one.out))
 
 
@@ -80,15 +85,24 @@ def changes(one: Sequence[str], other: Sequence[str]) -> Iterator[Sequence[int]]
     return (code[1:] for code in codes if code[0] != "equal")
 
 
-def _count(phrase: str, pair: Pair) -> int:
-    """How often a phrase stands in a draft as whole words."""
-    return len(re.findall(rf"(?<!\w){re.escape(phrase)}(?!\w)", pair.drafted))
+def _small(phrase: str) -> str:
+    return phrase[:1].lower() + phrase[1:]
 
 
-def _lead(out: str, pairs: Sequence[Pair]) -> int:
-    words, whole = out.split(" "), sum(_count(out, pair) for pair in pairs)
+def _standing(phrase: str, either: bool) -> Callable[[str], int]:
+    """Counts a phrase as whole words; either: with a small first letter or a great."""
+    first = f"[{re.escape(phrase[0] + phrase[0].upper())}]"
+    first = first if either else re.escape(phrase[0])
+    pattern = re.compile(rf"(?<!\w){first}{re.escape(phrase[1:])}(?!\w)")
+    return lambda text: len(pattern.findall(text))
+
+
+def _lead(phrase: str, either: bool, pairs: Sequence[Pair]) -> int:
+    def count(begun: str) -> int:
+        return sum(map(_standing(begun, either), (pair.drafted for pair in pairs)))
+
+    words, whole = phrase.split(" "), count(phrase)
     for number in range(1, len(words)):
-        begun = " ".join(words[:number])
-        if whole >= ALWAYS * sum(_count(begun, pair) for pair in pairs):
+        if whole >= ALWAYS * count(" ".join(words[:number])):
             return number - 1
     return len(words) - 1

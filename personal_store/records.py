@@ -70,8 +70,8 @@ class Document:
     """Kind and name of the source it first came from, where that is another one."""
     author: Author | None = None
     """Who wrote it, where the source knows; None: its sender decides."""
-    drafted: str = ""
-    """How the program had drafted it, where the owner finished it here."""
+    asked: str = ""  # the request, of a text that the owner finished from a draft
+    drafted: str = ""  # and the draft
     own_share: float = 1.0
     """Of a text that was drafted, the share of its words that the owner typed."""
     excluded: bool = False

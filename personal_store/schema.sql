@@ -85,6 +85,7 @@ CREATE TABLE tombstone(
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE edit(
     record_id INTEGER PRIMARY KEY REFERENCES record(id) ON DELETE CASCADE,
+    asked TEXT NOT NULL,
     drafted TEXT NOT NULL,
     own_share REAL NOT NULL
 ) STRICT;

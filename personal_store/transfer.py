@@ -43,7 +43,8 @@ _ALL = """
            (SELECT json_group_array(label) FROM record_label WHERE record_id = record.id
            ) AS labels,
            (SELECT data FROM raw WHERE record_id = record.id) AS raw,
-           coalesce(drafted, '') AS drafted, coalesce(own_share, 1.0) AS own_share
+           coalesce(asked, '') AS asked, coalesce(drafted, '') AS drafted,
+           coalesce(own_share, 1.0) AS own_share
     FROM record JOIN source ON source.id = source_id
     LEFT JOIN edit ON record_id = record.id ORDER BY record.id
 """
@@ -103,7 +104,7 @@ _RAW = f"""
 """  # noqa: S608
 _EDITS = f"""
     INSERT OR IGNORE INTO main.edit
-    SELECT mine.id, drafted, own_share FROM {NAME}.edit
+    SELECT mine.id, asked, drafted, own_share FROM {NAME}.edit
     JOIN {NAME}.record AS theirs ON theirs.id = edit.record_id
     JOIN main.record AS mine ON mine.key = theirs.key
 """  # noqa: S608

@@ -14,7 +14,9 @@ from threading import Event as Stop
 import click
 
 from decoding_core.foreign_text import gate_output
+from edge_app.commands.options import opened_store
 from edge_app.decoding.events import Emit, Event
+from edge_app.retrieval.voice import Voice, voice_of
 from edge_app.service.requests import WriteRequest
 from edge_app.service.tape import RecordedService, events_of, read_tape
 from edge_app.tui.app import SpecSteerApp
@@ -32,6 +34,11 @@ class Player(RecordedService):
         self.played = True
         if self.cut:
             stop.wait()
+
+    def voice(self, kind: str, to: str) -> Voice:
+        """That of the sample letters."""
+        with opened_store(sample=True) as store:
+            return voice_of(store.db, kind, to)
 
 
 async def picture(
@@ -54,6 +61,8 @@ async def picture(
         while not service.played or not app.writing.background.idle:
             await pilot.pause(0.02)
         await pilot.press(*keys)
+        while not app.writing.background.idle:
+            await pilot.pause(0.02)
         app.page.refresh_all()
         await pilot.pause()
         drawn = app.export_screenshot(title="specsteer")
@@ -71,16 +80,9 @@ def main(tape: Path, out: Path, size: str, last: int | None, press: str) -> None
     """Draw the app after the run in TAPE, which `specsteer write --record` makes."""
     columns, rows = map(int, size.split("x"))
     played = read_tape(tape)
-    drawn = asyncio.run(
-        picture(
-            events_of(played.runs()[0]),
-            played.request,
-            (columns, rows),
-            last,
-            press.split(),
-            samples=played.samples,
-        )
-    )
+    run, keys = events_of(played.runs()[0]), press.split()
+    sized, ours = (columns, rows), played.samples
+    drawn = asyncio.run(picture(run, played.request, sized, last, keys, samples=ours))
     # The fonts would be fetched from the web by whoever looks at the picture.
     drawn = re.sub(r"@font-face\s*\{.*?\}\s*", "", drawn, flags=re.DOTALL)
     out.write_text(drawn, encoding="utf-8")

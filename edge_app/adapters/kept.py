@@ -45,6 +45,7 @@ class Score:
     after: float
     low: float | None = None  # lower end of the 95 % interval; None: one text
     high: float | None = None
+    texts: int | None = None  # how many of them it is of; None: all
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,8 @@ class AdapterRecord:
     forgotten: int = 0  # how many of its texts were forgotten since
     held_out: int = 0  # how many texts were held out
     scores: Mapping[str, Score] = field(default_factory=dict)
-    """`request`: reading the request alone; `passages`: with retrieved passages."""
+    """`request`: reading the request alone; `passages`: with retrieved passages;
+    `asked`: finished drafts alone, reading the request that was made for them."""
     seconds: float = 0.0  # spent on training
     finished: bool = False
 

@@ -30,6 +30,7 @@ from edge_app.evaluation.cases import (
     CasesError,
     case_of,
     read_files,
+    requested,
 )
 from edge_app.evaluation.figures import Resamples
 from edge_app.evaluation.pair import end_of_turn
@@ -64,6 +65,7 @@ class DividedTexts:
     learnt: Sequence[Case]
     held_out: Sequence[Case]
     texts: dict[int, str]  # the learnt texts, whole, by their numbers in the store
+    asked: Collection[int] = ()  # those whose request is known: finished drafts
 
 
 def divided(
@@ -134,7 +136,7 @@ def divided(
     found = cases(learnt)
     passages = {int(case.name): store.passage(int(case.name)) for case in found}
     whole = {number: one.text if one else "" for number, one in passages.items()}
-    return DividedTexts(found, cases(measured), whole)
+    return DividedTexts(found, cases(measured), whole, requested(store, ids))
 
 
 def of_others(
@@ -197,7 +199,8 @@ def train_adapter(
     `progress` the steps done and in all. Raises StoppedError with all steps saved,
     ModelError, ContextFullError if no text fits, and InvalidSettingsError if the
     unfinished one is of another plan."""
-    lessons, held_out = _lessons(plan, texts, notice, stop)
+    lessons, measured = _lessons(plan, texts, notice, stop)
+    held_out = list(measured.values())
     about = adapter.about
     if about is None or not adapter.checkpoint.exists():
         key = token_hex(16)
@@ -247,6 +250,11 @@ def train_adapter(
     both = zip(run.kept["before"], after, strict=True)
     costs = [_score(np.array(before), np.array(now), lengths) for before, now in both]
     scores = dict(zip(("request", "passages"), costs, strict=True))
+    asked = np.isin(list(measured), list(texts.asked))
+    if asked.any():
+        before, now = (np.array(one[0])[asked] for one in (run.kept["before"], after))
+        score = _score(before, now, lengths[asked])
+        scores["asked"] = replace(score, texts=int(asked.sum()))
     write_lora(adapter.weights, run.lora(), run.architecture, run.heads, adapter.name)
     adapter = adapter.keep(
         replace(about, scores=scores, seconds=run.seconds, finished=True)
@@ -260,9 +268,9 @@ def _lessons(
     texts: DividedTexts,
     notice: Callable[[str], None],
     stop: threading.Event,
-) -> tuple[dict[int, Lesson], list[Lesson]]:
-    """Token ids of the texts with their prompts: those to learn by their numbers in the
-    store, then those held out, whose prompts are of the request, then with passages."""
+) -> tuple[dict[int, Lesson], dict[int, Lesson]]:
+    """Token ids of the texts with their prompts by their numbers in the store: those to
+    learn, then those held out, whose prompts are of the request, then with passages."""
     with closing(load_model(plan.specialist, plan.engine, stop)) as model:
         end = end_of_turn(model)
         learnt, held_out = (
@@ -275,7 +283,7 @@ def _lessons(
         for number, one in learnt.items()
         if one is not None
     }
-    measured = [one for one in held_out.values() if one is not None]
+    measured = {number: one for number, one in held_out.items() if one is not None}
     if not lessons or not measured:
         raise ContextFullError(
             "no text fits into the specialist together with its request; a lower "
@@ -285,6 +293,8 @@ def _lessons(
         f"learning {len(lessons)} texts with {plan.specialist.name}, {len(measured)} "
         "are held out"
     )
+    if known := len(lessons.keys() & set(texts.asked)):
+        notice(f"of {known} of them, finished drafts, your request is known")
     if crowded := len(learnt) + len(held_out) - len(lessons) - len(measured):
         notice(f"{crowded} texts are too long for it")
     return lessons, measured

@@ -24,7 +24,11 @@ from personal_store import Store
 from personal_store.copies import is_encrypted
 
 _NAME, _SAMPLE = "mine", "sample"
-_WHAT_IS_READ = {"request": "the request alone", "passages": "with retrieved passages"}
+_WHAT_IS_READ = {
+    "request": "the request alone",
+    "passages": "with retrieved passages",
+    "asked": "finished drafts, by your request alone",
+}
 
 
 @click.group("adapter", cls=Group)
@@ -264,10 +268,11 @@ def _show(adapter: KeptAdapter) -> None:
     if about is None or not about.finished:
         return
     for name, score in about.scores.items():
+        count = about.held_out if score.texts is None else score.texts
         click.echo(
-            f"  {about.held_out} held-out texts, {_WHAT_IS_READ[name]}: "
+            f"  {count} held-out texts, {_WHAT_IS_READ[name]}: "
             f"{score.before:.3f} nats a token before, {score.after:.3f} after, "
-            f"{_change(score, about.held_out)}"
+            f"{_change(score, count)}"
         )
     recipe = about.recipe
     click.echo(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -28,12 +27,12 @@ from edge_app.config.settings import ledger_path, store_path
 from edge_app.service.last_draft import last_draft_path
 from edge_app.tui.outside import drop_mails
 from models.command_line import Command, confirm
+from models.folders import state_folder
 from personal_store import Store
 from personal_store.lifecycle import forgetting
 from personal_store.lifecycle.cleaning import reclean
 from personal_store.lifecycle.overview import outlines
 from personal_store.lifecycle.proof import Proof, unknown_files
-from personal_store.lifecycle.writing import FINISHED_KEY
 
 
 @click.command("exclude", cls=Command)
@@ -128,7 +127,6 @@ def forget_command(everything: bool, yes: bool, **options: Any) -> None:
             return
         texts = {i: p.text for i in ids if (p := store.passage(i)) is not None}
         _redact_ledger(list(texts.values()), everything=everything)
-        _name_drafts(store, ids)
         shred(last_draft_path())  # it may quote one of them
         drop_mails()
         with Progress("forgetting") as progress:
@@ -137,6 +135,8 @@ def forget_command(everything: bool, yes: bool, **options: Any) -> None:
                 proof = forgetting.forget_everything(store.db, path, progress.show)
             else:
                 proof = forgetting.forget(store.db, path, ids, progress.show)
+    if any(state_folder().glob("drafts/*.jsonl")):
+        note("drafts of the app are not looked into: Del in their list deletes one")
     _offer_adapters({i: texts.get(i, "") for i in ids}, path.name, yes=yes)
     left = [f"{file} may hold a copy of them" for file in unknown_files(path)]
     show_proof(replace(proof, left=(*proof.left, *left)), f"forgot {len(ids):,}; ")
@@ -183,23 +183,6 @@ def _redact_ledger(texts: Sequence[str], *, everything: bool) -> None:
         f"that stand in the ledger otherwise, or fewer than {RUN} in a row, are not "
         "found, and what a server was sent it may have kept"
     )
-
-
-def _name_drafts(store: Store, ids: Sequence[int]) -> None:
-    """Say if drafts of the app still hold texts that were finished from them."""
-    from edge_app.commands.app import draft_journals
-
-    kept = {path.stem for path in draft_journals().paths()}
-    keys = store.db.execute(
-        "SELECT key FROM record WHERE id IN (SELECT value FROM json_each(?))",
-        [json.dumps(list(ids))],
-    )
-    names = {key.removeprefix(FINISHED_KEY).rpartition(":")[0] for (key,) in keys}
-    if held := len(kept & names):
-        note(
-            f"{counted(held, 'draft')} of the app had become one of them, and may hold "
-            "its words: Del in the list of drafts deletes a draft"
-        )
 
 
 def _offer_adapters(forgotten: Mapping[int, str], store: str, *, yes: bool) -> None:

@@ -12,8 +12,8 @@ the account of what a text tells, whose reference is the base, which is not shif
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Protocol
 from weakref import WeakKeyDictionary
@@ -51,6 +51,14 @@ class Turn:
     into: str = ""  # what they put in its place
     nats: float = 3.0  # how much less likely it becomes
     lead: int = 0  # how many of its words say nothing yet, as they go on otherwise too
+
+    def cases(self) -> Iterator[Turn]:
+        """The turn, and with first letters in the other case if both have one case."""
+        yield self
+        if self.out[:1].isupper() == (self.into or self.out)[:1].isupper():
+            out, into = (one[:1].swapcase() + one[1:] for one in (self.out, self.into))
+            if out != self.out:
+                yield replace(self, out=out, into=into)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +204,8 @@ class Shaping:
         self._read = read.casefold()
         self._ways = [
             _Way(vocabulary, turn, blank)
-            for turn in turns
+            for one in turns
+            for turn in one.cases()
             for blank in ("", " ")
             if not (blank and _parted(turn.out, turn.into)[0])
         ]

@@ -322,7 +322,8 @@ def case_of(
     passage = store.passage(entry.id)
     if passage is None:
         return None
-    parts = [passage.subject.strip()]
+    asked = requested(store, [entry.id]).get(entry.id, "")
+    parts = [asked or passage.subject.strip()]
     if rating is not None:
         parts.append(f"{rating:g} stars")
     asked, beginning = ", ".join(part for part in parts if part), ""
@@ -343,6 +344,16 @@ def case_of(
         text=text,
         beginning=beginning,
     )
+
+
+def requested(store: Store, ids: Iterable[int]) -> dict[int, str]:
+    """What was asked for, of those of these texts that were finished from drafts."""
+    rows = store.db.execute(
+        """SELECT record_id, asked FROM edit WHERE asked <> ''
+           AND record_id IN (SELECT value FROM json_each(?))""",
+        [json.dumps(list(ids))],
+    )
+    return dict(rows.fetchall())
 
 
 def unseen_cases(count: int, seed: int) -> list[Case]:

@@ -17,13 +17,14 @@ from rank_bm25 import BM25Okapi
 from decoding_core.errors import ContextFullError
 from edge_app.decoding.events import Source
 from edge_app.retrieval.naming import called, parted, readdressed
+from edge_app.retrieval.voice import in_manner
 from models.chat import ChatTemplate, PromptPacker, Tokenize, prompt_ids
 from models.prompts import Request, public_messages
 from personal_store import Passage
 from personal_store.text.tokens import tokens
 
 PASSAGES = 5  # how many texts are looked for
-RERANKED = 4  # times as many are found for a reranker to choose from
+RERANKED = 4  # times as many are found to choose from, by their manner or a reranker
 
 
 class Searchable(Protocol):
@@ -117,14 +118,15 @@ def find_passages(
 def _by_words(
     texts: Searchable, query: RetrievalQuery, reranker: Reranker | None
 ) -> list[Passage]:
-    """The texts of `find_passages`; with a reranker, those of more that it puts first.
+    """The texts of `find_passages`, of more those that a reranker puts first; without
+    one, also by how far they are in the manner of letters to the recipient.
 
     Source: the retrieval of LaMP, which both papers use.
     """
-    limit = query.limit * (1 if reranker is None else RERANKED)
+    limit = query.limit * RERANKED
     found = find_passages(texts, query.request, limit=limit, excluded=query.excluded)
     if reranker is None or not found:
-        return found
+        return in_manner(found)[: query.limit]
     scores = reranker.scores(query.words, [passage.text for passage in found])
     reranked = []
     for passage, logit in zip(found, scores, strict=True):

@@ -20,12 +20,22 @@ from edge_app.retrieval.naming import first_name
 from personal_store.connection import immediate
 from personal_store.edits import Pair, TakenOut, taken_out
 from personal_store.errors import StoreError
-from personal_store.habits import ADDRESSED, WORD, Habits, person_of, read_rows
+from personal_store.habits import (
+    ADDRESSED,
+    WORD,
+    Habits,
+    habits_of,
+    person_of,
+    read_rows,
+)
+from personal_store.records import Passage
 from personal_store.text.greetings import is_to
 from personal_store.text.languages import COMMON, NAMES
 
 LEAST = 3  # texts that show a line before it says anything
 PEOPLE = 3  # how many people a general line is shown to
+SAME_MANNER = 0.5
+"""Share of the best BM25 score for a text with all habits of those to its recipient."""
 SURE = 2 / 3  # share of the texts that show a line which may be relied on
 _SAMPLE = 300  # newest texts whose phrases are counted
 _FEW = 20  # texts in which a stock phrase must be missing
@@ -202,6 +212,35 @@ def voice_of(
     )
 
 
+def in_manner(found: Sequence[Passage]) -> list[Passage]:
+    """Texts that were found for a letter, ordered also by how far each shows what most
+    of those to its recipient show; as they are if these are fewer than `LEAST`."""
+    shown = [habits_of(one.text, one.kind, one.recipient) for one in found]
+    own = [
+        habits
+        for habits, one in zip(shown, found, strict=True)
+        if one.score_parts.get("same_recipient")
+    ]
+    length = quartiles([one.words for one in own])
+    if length is None:
+        return list(found)
+    usual = []
+    for says in (*_SAID.values(), *_SWITCHES.values()):
+        value, times = Counter(map(says, own)).most_common(1)[0]
+        usual += (
+            [(says, value)] if value not in ("", None) and 2 * times > len(own) else []
+        )
+    best = max(one.score_parts.get("bm25", 0.0) for one in found)
+    ordered = []
+    for one, habits in zip(found, shown, strict=True):
+        fits = [says(habits) == value for says, value in usual]
+        fits.append(0.8 * length[0] <= habits.words <= 1.2 * length[2])
+        part = SAME_MANNER * best * sum(fits) / len(fits)
+        parts = {**one.score_parts, "same_manner": part}
+        ordered.append(replace(one, score=one.score + part, score_parts=parts))
+    return sorted(ordered, key=lambda one: -one.score)
+
+
 def quartiles(numbers: Sequence[float]) -> tuple[float, float, float] | None:
     """Lower quartile, median and upper quartile; None of fewer than `LEAST`."""
     if len(numbers) < LEAST:
@@ -335,7 +374,9 @@ def learnt_from(
     of `PEOPLE` people or more."""
     many = PEOPLE if kind in ADDRESSED else 1
     own = [pair for pair in pairs if pair.person in persons]
-    found = {one.out: one for one in (*taken_out(pairs, many), *taken_out(own))}
+    found = {
+        one.out.casefold(): one for one in (*taken_out(pairs, many), *taken_out(own))
+    }
     return list(found.values())
 
 
@@ -375,7 +416,8 @@ def _marked(lines: Iterable[Line], marks: Marks) -> list[Line]:
         one = made.get((name, of), Line(name, value))
         value = one.value if state == "struck" and name not in MANY else value
         made[name, of] = replace(one, state=state, value=value)
-    return sorted(made.values(), key=lambda one: LINES.index(one.name))
+    # What was learnt from edits is what one looks for after one: it stands first.
+    return sorted(made.values(), key=lambda one: (not one.edits, LINES.index(one.name)))
 
 
 def mark(

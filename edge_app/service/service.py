@@ -770,6 +770,7 @@ class WritingService:
                 recipient_address=address,
                 sender=store.own_address(finished.reply_to),
                 sent_at=now,
+                asked=brief.text.strip(),
                 drafted=finished.drafted,
                 own_share=finished.own_share,
             )

@@ -271,8 +271,7 @@ EXPORTED = 1
 _EXPORTED_FIELDS: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("key", "kind", "text", "title", "recipient", "thread"), str),
     **dict.fromkeys(("recipient_address", "sender", "sender_name"), str),
-    **dict.fromkeys(("answer_to", "reply_to", "drafted"), str),
-    "own_share": float,
+    **dict.fromkeys(("answer_to", "reply_to"), str),
     **dict.fromkeys(("trimmed", "excluded"), bool),
     **dict.fromkeys(("sent_at", "trashed_at"), lambda n: None if n is None else int(n)),
     "rating": lambda stars: None if stars is None else float(stars),
@@ -280,6 +279,7 @@ _EXPORTED_FIELDS: dict[str, Callable[[Any], Any]] = {
     "cleaning": int,
     "author": lambda name: Author[str(name).upper()],
 }
+_OF_DRAFTS = {"asked": str, "drafted": str, "own_share": float}  # later than 0.2.0
 
 
 def is_exported(value: Any) -> bool:
@@ -294,6 +294,7 @@ def exported_item(value: Row, position: int, where: str) -> Item:
         if raw is not None:
             unpack(raw)  # raises if somebody damaged it
         fields = {name: read(value[name]) for name, read in _EXPORTED_FIELDS.items()}
+        fields |= {n: read(value[n]) for n, read in _OF_DRAFTS.items() if n in value}
         origin = str(value["source_kind"]), str(value["source"])
         return Document(position, raw=raw, origin=origin, **fields)
     except (ValueError, KeyError, TypeError, zlib.error) as error:

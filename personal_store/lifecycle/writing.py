@@ -286,9 +286,8 @@ def keep_finished(db: Database, name: str, document: Document) -> int | None:
 def _keep_pair(db: Database, record_id: int, document: Document) -> None:
     """Keep how a text was drafted beside it."""
     db.execute(
-        """INSERT INTO edit VALUES (?, ?, ?) ON CONFLICT(record_id) DO UPDATE
-           SET drafted = excluded.drafted, own_share = excluded.own_share""",
-        [record_id, document.drafted, document.own_share],
+        "INSERT OR REPLACE INTO edit VALUES (?, ?, ?, ?)",
+        [record_id, document.asked, document.drafted, document.own_share],
     )
 
 

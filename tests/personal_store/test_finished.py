@@ -1,6 +1,8 @@
 """A text that was finished from a draft: kept, joined with the mail that was sent,
 carried along, and forgotten."""
 
+import json
+
 from personal_store import Store, import_source, transfer
 from personal_store.lifecycle.forgetting import exclude, forget, forget_learnt
 from personal_store.lifecycle.writing import keep_finished
@@ -24,6 +26,7 @@ def finish(store, name="page:0", text=TEXT, own_share=0.5, to="Anna", at=SENT):
         recipient=to,
         recipient_address=f"{to.lower()}@example.org",
         sent_at=at,
+        asked="Lend her the boat",
         drafted=DRAFTED,
         own_share=own_share,
     )
@@ -99,12 +102,20 @@ def test_pairs_travel_and_go_with_their_text(store, tmp_path):
         import_source(second, "jsonl", tmp_path / "all.jsonl")
         assert edits(second.db) == edits(store.db)
         assert list(transfer.as_lines(second.db)) == lines
+        assert b'"asked": "Lend her the boat"' in lines[0]
     with Store.open(tmp_path / "third.db") as third:
         transfer.merge(third.db, third.path, store.path)
         assert edits(third.db) == edits(store.db)
+        assert list(transfer.as_lines(third.db)) == lines
         assert forget_learnt(third.db, third.path) == (1, 0)
         assert b"quagmire" not in third.path.read_bytes()
         assert [one.text for one in third.written_to("Anna")] == [TEXT]
+    earlier = json.loads(lines[0])
+    for name in ("asked", "drafted", "own_share"):  # 0.2.0 exported none of them
+        del earlier[name]
+    (tmp_path / "earlier.jsonl").write_text(json.dumps(earlier))
+    with Store.open(tmp_path / "fourth.db") as fourth:
+        assert import_source(fourth, "jsonl", tmp_path / "earlier.jsonl").added == 1
     assert forget(store.db, store.path, [number]).left == ()
     assert b"quagmire" not in store.path.read_bytes()
     assert finish(store) is None

@@ -2,6 +2,7 @@
 
 import json
 import threading
+from dataclasses import replace
 from functools import partialmethod
 from random import Random
 from unittest.mock import Mock
@@ -11,15 +12,18 @@ import pytest
 from decoding_core.errors import CloudUnreachableError
 from decoding_core.settings import MethodSettings
 from edge_app.adapters.kept import Score, kept_adapters, named
-from edge_app.adapters.training import of_others
+from edge_app.adapters.training import divided, of_others
 from edge_app.commands.service_config import service_config
-from edge_app.config.settings import Settings, settings_path
+from edge_app.config.settings import Settings, settings_path, store_path
 from edge_app.evaluation.cases import CasesError
 from edge_app.service import service as service_module
 from edge_app.service.requests import WriteRequest
 from edge_app.service.service import WritingService
 from models.engines.llama_cpp import LlamaModel
 from models.prompts import Request
+from personal_store import Store
+from personal_store.lifecycle.writing import keep_finished
+from personal_store.records import Document
 from tests.loras import about, random_lora
 
 ALONE = ("write", "-v", "--offline", "--max-tokens", "8", "--seed", "1", "--to", "Ana")
@@ -202,13 +206,44 @@ TRAIN = "lab", "adapter", "train", "--passes", "2", "--held-out", "2", "--device
 @pytest.fixture
 def own_texts(imported):
     """Ten texts of one voice."""
-    pytest.importorskip("peft")
     rng = Random(0)
     text = "Hullo Ana, {}. Cider first, then the floral mustard. Oak and tide, Tess"
     imported(
-        {"text": text.format(" ".join(rng.choices(WORDS, k=12))), "title": f"news {n}"}
+        {
+            "text": text.format(" ".join(rng.choices(WORDS, k=12))),
+            "title": f"news {n}",
+            "date": f"2025-03-{n + 1:02}",
+        }
         for n in range(10)
     )
+
+
+@pytest.fixture
+def finished(own_texts):
+    """Finished drafts: two are the newest evidence; a third is mostly the machine's."""
+    rng = Random(1)
+    with Store.open(store_path()) as store:
+        (kind,) = store.db.execute("SELECT kind FROM record").fetchone()
+        for number, share in enumerate((0.5, 0.4, 0.1)):
+            said = f"Hullo Ana, {' '.join(rng.choices(WORDS, k=12))}. Cider first."
+            made = Document(0, "", kind, f"{said} Oak and tide, Tess", drafted=said)
+            made = replace(made, asked=f"Send news {number}", own_share=share)
+            made = replace(made, sent_at=1_780_000_000 + number)
+            keep_finished(store.db, f"page:{number}", made)
+
+
+def test_a_finished_draft_is_learnt_by_what_was_asked_for(finished):
+    """Whole, its greeting too; the machine's own words are not learnt."""
+    with Store.open(store_path()) as store:
+        texts = divided(store, held_out=1)
+        held = texts.held_out[0]
+        assert (held.request.text, held.beginning) == ("Send news 1", "")
+        assert held.text.startswith("Hullo Ana, ")
+        assert len(texts.learnt) == 11
+        asked = {
+            one.request.text for one in texts.learnt if int(one.name) in texts.asked
+        }
+        assert asked == {"Send news 0"}
 
 
 @pytest.fixture
@@ -264,9 +299,10 @@ def test_a_task_adapter_learns_from_others(run, letters, others):
 
 
 @pytest.mark.slow
-def test_an_adapter_learns_from_ones_own_texts(run, own_texts, monkeypatch):
-    """What is held out costs less after, with and without passages; it is worn. Nobody
-    is asked over a network."""
+def test_an_adapter_learns_from_ones_own_texts(run, finished, monkeypatch):
+    """What is held out costs less after, with and without passages, and so do finished
+    drafts by themselves; it is worn. Nobody is asked over a network."""
+    pytest.importorskip("peft")
 
     def connect(*_):
         raise AssertionError("a connection was opened")
@@ -275,10 +311,12 @@ def test_an_adapter_learns_from_ones_own_texts(run, own_texts, monkeypatch):
     done = run(*TRAIN)
     assert done.exit_code == 0, done.stderr
     scores = named("mine").about.scores
-    assert list(scores) == ["request", "passages"]
+    assert list(scores) == ["request", "passages", "asked"]
+    assert scores["asked"].texts == 2
     for score in scores.values():
         assert (score.after < score.before, score.high < 0) == (True, True)
-    assert done.stdout.count("nats a token before") == 2
+    assert done.stdout.count("nats a token before") == 3
+    assert "2 held-out texts, finished drafts, by your request alone" in done.stdout
     assert not named("mine").checkpoint.exists()
     assert run(*ALONE, "--lora", "mine", "news").exit_code == 0
     again = run(*TRAIN)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from decoding_core.settings import MethodSettings
+from edge_app.decoding.shaping import Turn
 from edge_app.retrieval.lessons import Lesson, lesson_for, steps_nearer
 from edge_app.retrieval.voice import learnt_from, mark, voice_of
 from models.prompts import Request
@@ -43,6 +44,26 @@ def test_towards_everybody_three_people_must_show_it():
     assert turns(pairs(9, "ab"), persons=("c",)) == {}
     assert set(turns(pairs(9, "abc"), persons=("d",))) == {ONE, TWO}
     assert set(turns(pairs(3, ("",)), "review", ())) == {ONE, TWO}
+
+
+def test_great_letters_and_longer_changes_count_with_the_others():
+    """A word at the start of a sentence or within it, by itself or with others; a great
+    letter that is made small is a change of its own."""
+    drafted = (
+        "Yes, I come. Please call",
+        "I say yes. Please let me know",
+        "The end: yes",
+    )
+    texts = "Aye, I come. Kindly call", "I say aye. Give me a shout", "the end: aye"
+    made = [
+        Pair(n, "a", *one) for n, one in enumerate(zip(drafted, texts, strict=True))
+    ]
+    made += [Pair(4, "a", "Please do. The pier", "Kindly do. the pier")]
+    made += [Pair(5, "a", "The pier", "the pier")]
+    assert turns(made) == {"Yes": "Aye", "Please": "Kindly", "The": "the"}
+    swapped = [(one.out, one.into) for one in Turn("Yes", "Aye").cases()]
+    assert swapped == [("Yes", "Aye"), ("yes", "aye")]
+    assert len(list(Turn("The", "the").cases())) == 1
 
 
 def test_what_is_put_in_place_of_a_phrase_must_be_shown_to_three_people_too():

@@ -2,10 +2,12 @@
 takes away."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
-from edge_app.retrieval.voice import mark, voice_of
+from edge_app.evaluation.cases import passage
+from edge_app.retrieval.voice import SAME_MANNER, in_manner, mark, voice_of
 from personal_store import Store, StoreError, import_source, transfer
 from personal_store.habits import habits_of
 from personal_store.lifecycle.forgetting import exclude, forget, forget_learnt
@@ -100,6 +102,28 @@ def test_a_voice_is_that_towards_a_person(letters, tmp_path):
     assert (ends.value, ends.shown, ends.of) == ("Kind regards,", 8, 13)
     assert not {"Sam", "xo", PHRASE} & {line.value for line in everybody.lines}
     assert voice_of(letters.db, "review").lines == ()
+
+
+def test_letters_in_the_manner_of_those_to_the_recipient_are_read():
+    """With fewer than three letters to somebody, it is not known what that is."""
+    ana, boss = ANA.format(name="Bo", n="one"), BOSS.format(n="one")
+    found = [
+        replace(passage(at, "email", to, "", text), score=2.0 - at / 9)
+        for at, (to, text) in enumerate(
+            [("Ana", ana)] * 3 + [("Helga", boss), ("Bo", ana), ("Cy", boss)]
+        )
+    ]
+    hers = [
+        replace(
+            one, score_parts={"bm25": 1.0, "same_recipient": one.recipient == "Ana"}
+        )
+        for one in found
+    ]
+    read = in_manner(hers)
+    assert [one.recipient for one in read] == [*["Ana"] * 3, "Bo", "Helga", "Cy"]
+    assert read[0].score_parts["same_manner"] == SAME_MANNER
+    assert 0.0 < read[-1].score_parts["same_manner"] < SAME_MANNER / 2
+    assert in_manner(hers[1:]) == hers[1:]
 
 
 def test_one_person_with_several_addresses_is_one(tmp_path):

@@ -96,7 +96,9 @@ def test_what_is_taken_away_is_kept_with_its_draft(tmp_path):
     assert 0.0 < second.own_share < 0.2
     with Store.open(path) as store:
         (row,) = store.db.execute(
-            """SELECT body, drafted, excluded, recipient, author FROM record
+            """SELECT body, asked, drafted, excluded, recipient, author FROM record
                JOIN edit ON record_id = record.id"""
         ).fetchall()
-    assert row == (second.text.strip(), first.drafted, 1, first.brief.recipient, 1)
+    brief = first.brief
+    wanted = second.text.strip(), brief.text, first.drafted, 1, brief.recipient, 1
+    assert row == wanted
