@@ -127,13 +127,16 @@ def check_never_left(word, sent, socket_bytes, tokenize):
         assert not any(has_run(list(event.token_ids), run) for event in sent)
 
 
-@pytest.mark.parametrize(
+EACH = pytest.mark.parametrize(
     "method",
     [
         "lossless",
         *(pytest.param(name, marks=pytest.mark.slow) for name in REST),
     ],
 )
+
+
+@EACH
 def test_a_marker_in_the_history_never_leaves(service, socket_bytes, method):
     """Neither as text nor as a run of token ids, also where the draft used it."""
     # Rejection drafts many times for a token, so it is asked for few and takes most.
@@ -190,12 +193,16 @@ def settled(events):
     return [t.id for e in events if isinstance(e, Settled) for t in e.tokens]
 
 
-def test_nothing_of_voice_pairs_and_marks_leaves(service, socket_bytes, tmp_path):
+@EACH
+def test_nothing_of_voice_pairs_and_marks_leaves(
+    service, socket_bytes, tmp_path, method
+):
     """What was struck out, drafted or put in its place, and a greeting that was set:
-    the guard knows the words that may be drafted."""
+    the guard knows the words that may be drafted. Of what the edits taught, the number
+    of steps that the threshold was moved is told alone."""
     drafted = "Hullo Ana, mind the Grumblewick. Bye"
     with Store.open(tmp_path / "store.db") as store:
-        for number in range(3):
+        for number in range(5):
             document = Document(
                 *(0, "", "email", "Hullo Ana, mind the Snorkelbat. Bye"),
                 recipient="Ana",
@@ -208,9 +215,15 @@ def test_nothing_of_voice_pairs_and_marks_leaves(service, socket_bytes, tmp_path
         lesson = lesson_for(store.db, Request("Thank Ana.", recipient="Ana"))
     assert [turn.into for turn in lesson.turns] == ["Snorkelbat", ""]
     assert lesson.frame.greeting == f"{MARKER} Ana,"
-    events = write(service)
-    text = "".join(t.text for e in events if isinstance(e, Settled) for t in e.tokens)
-    assert text.startswith(f"{MARKER} Ana,")
+    few = {"max_tokens": 16} if method == "rejection" else {}
+    events = write(service, method=method, **few)
+    if method == "lossless":
+        said = (t.text for e in events if isinstance(e, Settled) for t in e.tokens)
+        assert "".join(said).startswith(MARKER)
+        form = FrameFormat(draft_limit=16, rows=1, row_limit=101)
+        blocks = [e.payload for e in sent_in(events) if e.what == "block"]
+        steps = {form.decode_block(one).threshold for one in blocks}
+        assert steps == {0.5 * 0.5**lesson.nearer} != {0.5}
     tokenize = service._model.vocabulary.tokenize
     for word in (MARKER, "Snorkelbat", "Grumblewick", "Zwobbelham"):
         check_never_left(word, sent_in(events), socket_bytes, tokenize)
