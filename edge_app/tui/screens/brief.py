@@ -18,6 +18,7 @@ from edge_app.tui.draft import MOST_STARS, Style
 from edge_app.tui.letters import address, sender, subject
 from edge_app.tui.screens.widgets import LineInput, PageText, Steps, kinds
 from models.prompts import TASKS, Request
+from personal_store.text.greetings import is_to
 
 _BEFORE = {"email": "to", "review": "of"}
 _ASKS = {"email": "whom?", "review": "what product or place?", "post": "which place?"}
@@ -148,4 +149,9 @@ class Brief(Vertical):
     @on(Input.Submitted)
     def _next(self, event: Input.Submitted) -> None:
         event.stop()
+        typed = event.value.strip().casefold()
+        begun = [one for one in self._forms if one.casefold().startswith(typed)]
+        known = any(is_to(typed, *parted(one)) for one in self._forms)
+        if typed and begun and not known and self.kind == "email":
+            event.input.value = begun[0]  # nobody is called so, and this is proposed
         self.focus_text()

@@ -181,8 +181,9 @@ def test_an_answer_is_a_draft_of_its_own(tmp_path):
 
 
 def test_the_brief_grows_is_read_ahead_and_proposes_people(tmp_path):
-    """By the beginning of a name or an address; → takes it. A pause after the last
-    letter what stands there is read, and nothing is asked for."""
+    """By the beginning of a name or an address; → takes it, and Enter does if nobody
+    is called what was typed. A pause after the last letter what stands there is read,
+    and nothing is asked for."""
     fake, ahead = answering(), []
     fake.read_ahead = lambda request, stop: ahead.append(request.brief.text)
     app = make_app(fake, tmp_path, first_request=Request("Thank Ana", "email"))
@@ -202,7 +203,14 @@ def test_the_brief_grows_is_read_ahead_and_proposes_people(tmp_path):
         await until(pilot, lambda: field._suggestion == "Ana Ruiz <ana@x.org>")
         await pilot.press("right")
         assert field.value == "Ana Ruiz <ana@x.org>"
+        for typed, taken in (("an", "Ana Ruiz <ana@x.org>"), ("ruiz", "ruiz")):
+            field.value = typed
+            field.focus()
+            await pilot.press("enter")
+            await until(pilot, lambda: app.focused is brief)
+            assert field.value == taken
         field.value = ""
+        field.focus()
         await pilot.press(*"bo@")
         await until(pilot, lambda: field._suggestion == "bo@x.org")
         await pilot.press("alt+2")
