@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from typing import Any
 
@@ -26,6 +27,7 @@ _COMMANDS = {
 def program() -> None:
     """Entry point of `specsteer-cloud`: whatever it makes is for its owner alone."""
     os.umask(0o077)
+    gc.set_threshold(50_000)  # to load makes no cycles, and many objects
     main(prog_name="specsteer-cloud")
 
 

@@ -212,6 +212,7 @@ def lab() -> None:
 def main() -> None:
     """Entry point of `specsteer`."""
     os.umask(0o077)  # whatever is made, by libraries too, is for its owner alone
+    gc.set_threshold(50_000)  # to load makes no cycles, and many objects
     _prepare_streams()
     keys.ask = lambda words: ask_secret(words) if sys.stdin.isatty() else ""
     try:
