@@ -5,9 +5,13 @@ shapes were taught by other projects' fixtures and stand here in words of our ow
 """
 
 import json
+import re
 import tomllib
 from pathlib import Path
 
+import pytest
+
+from personal_store.cleaning import phrases
 from personal_store.cleaning.cleaning import (
     Cleaned,
     clean_mail,
@@ -90,3 +94,12 @@ def test_what_the_message_before_holds_goes():
         "three in the garden is perfect for us.",
     ):
         assert drop_repeated([line], [PARENT]) == [line]
+
+
+def test_a_pattern_is_compiled_when_it_is_first_used_and_then_kept():
+    broken, sound = phrases.pattern("("), phrases.pattern("(A)B", re.IGNORECASE)
+
+    assert sound.sub(r"\1", "xaby") == "xay"
+    assert sound.sub is sound.sub
+    with pytest.raises(re.error):
+        broken.search("x")
