@@ -43,6 +43,7 @@ _PASSAGE = """
     WHERE record.id = ? AND
 """
 _OWN = _PASSAGE + FINDABLE
+_WRITTEN = f"{_PASSAGE} {MINE} AND trashed_at IS NULL"
 _RECEIVED = _PASSAGE + RECEIVED_TEXT
 _RECORDS = f"""
     SELECT record.id, source.kind || ': ' || source.label AS source, key, record.kind,
@@ -159,9 +160,10 @@ class Store:
         """BM25 by id of every own text that shares distinctive words with it."""
         return self._index().matching(tokens(query))
 
-    def passage(self, record_id: int) -> Passage | None:
-        """One own text, whole; None for another id."""
-        passages = self._passages([Hit(record_id)])
+    def passage(self, record_id: int, *, excluded: bool = False) -> Passage | None:
+        """One own text, whole; None for another id, and for one that is excluded
+        unless asked for."""
+        passages = self._passages([Hit(record_id)], _WRITTEN if excluded else _OWN)
         return passages[0] if passages else None
 
     def received(self, record_id: int) -> Passage | None:

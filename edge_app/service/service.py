@@ -732,10 +732,13 @@ class WritingService:
         with self._store() as store:
             return [_source(found) for found in store.find(query, limit=limit)]
 
-    def texts(self, record_ids: Sequence[int]) -> list[Source]:
-        """The own texts of these records that the store still has."""
+    def texts(
+        self, record_ids: Sequence[int], *, excluded: bool = False
+    ) -> list[Source]:
+        """The own texts of these records that the store still has, excluded ones if
+        asked for."""
         with self._store() as store:
-            found = [store.passage(record_id) for record_id in record_ids]
+            found = [store.passage(one, excluded=excluded) for one in record_ids]
         return [_source(passage) for passage in found if passage is not None]
 
     def voice(self, kind: str, to: str) -> Voice:

@@ -287,7 +287,7 @@ class RecordedService(WritingService):
         )
         return list(islice(found, limit))
 
-    def texts(self, record_ids: Sequence[int]) -> list[events.Source]:
+    def texts(self, record_ids: Sequence[int], **_: Any) -> list[events.Source]:
         """Sources in the recordings of these records."""
         found = {one.record_id: one for one in self._sources()}
         return [found[one] for one in record_ids if one in found]

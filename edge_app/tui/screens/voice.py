@@ -106,7 +106,8 @@ class VoiceDrawer(ListDrawer["Line"]):
             self.show_text(text)
             self.query_one("#reader").focus()
 
-        self.writing.background.run(lambda: service.texts(ids), show)
+        # Edits are learnt from drafts that are excluded as letters, too.
+        self.writing.background.run(lambda: service.texts(ids, excluded=True), show)
 
     def action_change(self) -> None:
         """Put what the marked line says into the field above."""

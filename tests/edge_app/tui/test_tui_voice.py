@@ -95,10 +95,13 @@ def test_what_is_taken_away_is_kept_with_its_draft(tmp_path):
     assert second.drafted == first.drafted
     assert 0.0 < second.own_share < 0.2
     with Store.open(path) as store:
-        (row,) = store.db.execute(
-            """SELECT body, asked, drafted, excluded, recipient, author FROM record
+        ((number, *row),) = store.db.execute(
+            """SELECT id, body, asked, drafted, excluded, recipient, author FROM record
                JOIN edit ON record_id = record.id"""
         ).fetchall()
     brief = first.brief
-    wanted = second.text.strip(), brief.text, first.drafted, 1, brief.recipient, 1
+    assert keeper.texts([number]) == []
+    (shown,) = keeper.texts([number], excluded=True)
+    assert shown.excerpt == second.text.strip()
+    wanted = [second.text.strip(), brief.text, first.drafted, 1, brief.recipient, 1]
     assert row == wanted
