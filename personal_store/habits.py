@@ -18,7 +18,7 @@ from personal_store.text.tokens import tokens
 ADDRESSED = ("email", "message")
 """Kinds whose recipient is a person."""
 WORD = re.compile(r"\w+(?:['’-]\w+)*")
-_SENTENCE = re.compile(r"[^.!?…\n]*[^\W_][^.!?…\n]*[.!?…]*")
+SENTENCE = re.compile(r"[^.!?…\n]*[^\W_][^.!?…\n]*[.!?…]*")
 _SHORT = 8  # words of a last sentence that may be a habit
 _OPENING = re.compile(r"\s*\w+(?:[ '’-]\w+){0,3}[.,:!?–—]+(?=\s)")
 _DASH = re.compile(r"(?<=\s)[-–—](?=\s)|(?<=\w)—(?=\w)")
@@ -112,7 +112,7 @@ def habits_of(text: str, kind: str, recipient: str = "", address: str = "") -> H
         for line in filter(None, (name, sign_off)):
             body = body.rpartition(line)[0] or body
     body = body.strip()
-    places = list(_SENTENCE.finditer(body))
+    places = list(SENTENCE.finditer(body))
     said = [one[0].strip() for one in places]
     opening = _OPENING.match(body)
     closing = ""

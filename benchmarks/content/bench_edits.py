@@ -85,11 +85,14 @@ def drafted(
     options: Mapping[str, Any],
 ) -> str:
     """A draft as the program writes it, with what it has learnt."""
+    from edge_app.facts.checking import names_fact
     from edge_app.retrieval.context import find_passages
     from edge_app.retrieval.lessons import Lesson, lesson_for
 
     pair, most = bench.pair, options["max_tokens"]
-    lesson = lesson_for(store.db, request) if options["learns"] else Lesson()
+    lesson = Lesson()
+    if options["learns"]:
+        lesson = lesson_for(store.db, request, names_fact=names_fact)
     found = find_passages(store, request)
     prompts = pair.built(request, found, "", most)
     read = "\n".join([request.text, *(one.text for one in found)])

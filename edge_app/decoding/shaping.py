@@ -64,10 +64,11 @@ class Turn:
 @dataclass(frozen=True, slots=True)
 class Length:
     """The words of a text: an end is not pressed up to `high`, and put off up to
-    `low`."""
+    `low`; sentences are said besides up to `usual`."""
 
     low: float
     high: float
+    usual: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,7 @@ class Frame:
     sign_off: str = ""
     name: str = ""
     paragraphs: int = 0  # of a letter, if all have the same number; else 0
+    besides: tuple[str, ...] = ()  # whole sentences that many letters hold
 
     @property
     def top(self) -> str:
@@ -94,7 +96,24 @@ class Frame:
     @property
     def words(self) -> tuple[str, ...]:
         """All that is said, part by part."""
-        return self.greeting, self.opening, self.closing, self.end
+        return self.greeting, self.opening, *self.besides, self.closing, self.end
+
+
+class _Sentence:
+    """A sentence that is said behind a body."""
+
+    def __init__(self, vocabulary: Vocabulary, text: str, end: str) -> None:
+        """`end` is what stands below the body."""
+        self.said = f" {text}".encode()
+        self.small = text.casefold().rstrip(".!?…")
+        self.words = len(text.split())
+        self._going_on = _steps(vocabulary, f" {text}")
+        self._last = _steps(vocabulary, f" {text}\n\n{end}")
+
+    def steps(self, *, last: bool) -> list[tuple[bytes, int]]:
+        """Its tokens, each with what stands before it; those of the end as well if it
+        is the last."""
+        return self._last if last else self._going_on
 
 
 class _Way:
@@ -213,8 +232,9 @@ class Shaping:
         self._ends = sorted(vocabulary.end_ids)
         self._lines = vocabulary.tokenize("\n\n")
         self._top = _steps(vocabulary, self._frame.top)
-        behind = f" {self._frame.closing}\n\n{self._frame.end}"
-        self._closing = _steps(vocabulary, behind) if self._frame.closing else []
+        closing, end = self._frame.closing, self._frame.end
+        self._besides = [_Sentence(vocabulary, s, end) for s in self._frame.besides]
+        self._closing = [_Sentence(vocabulary, closing, end)] if closing else []
         self._end = _steps(vocabulary, self._frame.end)
         self._stops = _stops_of(vocabulary)
         self._ending: set[bytes] = set()
@@ -222,8 +242,9 @@ class Shaping:
 
     @property
     def reach(self) -> int:
-        """Back from the midst of the last words of a body to the stop before them."""
-        return len(self._closing) + 1 if self._closing else 0
+        """Back from the midst of what is said behind a body to its last stop."""
+        said = [len(one.steps(last=True)) for one in (*self._besides, *self._closing)]
+        return sum(said) + 1 if said else 0
 
     def __call__(self, before: Sequence[int], logits: Floats) -> Floats:
         """The shifted logits."""
@@ -279,33 +300,57 @@ class Shaping:
             return
         lined = [token for token, _ in self._stops]
         logits[lined] += press / 2
-        if frame.closing:
-            self._shift_closing(data, logits)
+        self._shift_behind_body(data, logits)
 
-    def _shift_closing(self, data: bytes, logits: Floats) -> None:
-        """Let the last words of a body stand where it would have ended."""
-        closing = self._frame.closing.encode()
-        for begun, token in self._closing:
-            if begun and data.endswith(begun):
-                if data[: len(data) - len(begun)] in self._ending:
+    def _shift_behind_body(self, data: bytes, logits: Floats) -> None:
+        """Let what is said behind a body stand where the body would have ended."""
+        for one in (*self._besides, *self._closing):
+            last = not self._left(data + one.said)
+            for begun, token in one.steps(last=last):
+                before = data[: len(data) - len(begun)]
+                said = begun and data.endswith(begun) and self._ended(before)
+                if said and one in self._left(before):
                     _lead(logits, token)
-                return
-        if closing.rstrip(b".!?") in data:
-            return
-        if data in self._ending:
-            _lead(logits, self._closing[0][1])
+                    return
+        left = self._left(data)
+        if left and self._ended(data):
+            _lead(logits, *(one.steps(last=False)[0][1] for one in left))
+            # If the checker refuses them all, the body ends rather than goes on.
+            logits[self._lines[:1]] = logits.max() - MOST / 2
             return
         best = logits.max()
-        for lined, stop in self._stops:
+        for lined, stop in self._stops if left else ():
             if logits[lined] >= best - 1.0:  # the body may well end here
                 self._ending.add(data + self._piece(stop))
                 logits[stop] = np.logaddexp(logits[stop], logits[lined])
                 logits[lined] -= MOST
 
+    def _ended(self, data: bytes) -> bool:
+        """Whether a body would have ended here, or did before what was said since."""
+        return data in self._ending or any(
+            data.endswith(one.said) and self._ended(data[: len(data) - len(one.said)])
+            for one in self._besides
+        )
+
+    def _left(self, data: bytes) -> list[_Sentence]:
+        """What may be said behind a body next: a sentence that the person often says,
+        while a text is shorter than usual by half of it, then the usual last words."""
+        text = data.decode("utf-8", "ignore").casefold()
+        closing = [one for one in self._closing if one.small not in text]
+        words = len(data.split()) + sum(one.words for one in closing)
+        room = self._length.usual - words - len(self._frame.end.split())
+        return [
+            one
+            for one in self._besides
+            if one.small not in text and one.words <= 2 * room
+        ] or closing
+
 
 def _lead(logits: Floats, *tokens: int) -> None:
-    """Make one of these tokens the likeliest, if `FAR` nats are enough for that."""
+    """Lift these tokens, the likeliest of them `MOST` nats above all others, if `FAR`
+    nats are enough for that."""
     if tokens:
-        best = max(tokens, key=logits.__getitem__)
-        raised = min(logits.max() + 2.0, logits[best] + FAR)
-        logits[best] = max(logits[best], raised)
+        ids, others = list(set(tokens)), logits.copy()
+        others[ids] = -inf
+        lift = others.max() + MOST - logits[ids].max()
+        logits[ids] += min(max(lift, 0.0), FAR)

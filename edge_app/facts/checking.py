@@ -231,6 +231,11 @@ def _bare(text: str) -> str:
     return re.sub(r"[\W_]", "", text).casefold()
 
 
+def names_fact(text: str) -> bool:
+    """Whether a text holds anything that would be looked for in a source."""
+    return bool(Checker("").check(text).invented)
+
+
 class Checker:
     """Compares drafts with a request and what was read for it."""
 

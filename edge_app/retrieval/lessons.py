@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from sqlite_utils import Database
@@ -13,6 +13,7 @@ from edge_app.decoding.shaping import MOST, Frame, Length, Shape, Shaping, Turn
 from edge_app.retrieval.naming import called
 from edge_app.retrieval.voice import (
     MANY,
+    Voice,
     learnt_from,
     marks_of,
     pairs_of,
@@ -22,13 +23,15 @@ from edge_app.retrieval.voice import (
 from models.prompts import Request
 from models.running.interface import Vocabulary
 from personal_store.edits import LEAST, Pair, changes
-from personal_store.habits import ADDRESSED
+from personal_store.habits import ADDRESSED, SENTENCE, WORD
 from personal_store.text.greetings import NAME
 
 _SHORT, _LONG = 0.6, 1.6  # times the usual length
 _LAST, _FEWEST, _MOST_STEPS = 10, 5, 3  # finished drafts looked at; steps
 _FIRST, _EACH = 3.0, 0.5  # nats of a turn that was made `LEAST` times, and once more
 _NEWEST = 500  # texts from which the voice of one text is counted
+_OFTEN = 0.25  # share of the texts that say a sentence which may be said besides
+_ITS_RECORDS = 5  # texts in which such a sentence is looked for as it is written
 _SAYS_LENGTH = re.compile(
     r"(?i)\b(?:short(?:er|ly)?|brief(?:er|ly)?|long(?:er)?|detailed|in full|one line|"
     r"(?:a few|two|three|\d+) (?:words|lines|sentences|paragraphs))\b"
@@ -74,21 +77,15 @@ def lesson_for(
     length: str = "usual",
     excluded: Collection[int] = (),
     name: str = "",
+    names_fact: Callable[[str], bool] = bool,
 ) -> Lesson:
     """The lesson for a request; the length is usual unless the request says another.
-    `name` greets; empty: as the recipient is called."""
+    `name` greets; empty: as the recipient is called. What is often said is said besides
+    unless it `names_fact`; by default each sentence does."""
     kind, to = request.task, request.recipient
     persons = persons_of(db, to) if kind in ADDRESSED else ()
     pairs = pairs_of(db, kind, excluded)
     voice = voice_of(db, kind, to, excluded, _NEWEST)
-    frame = None
-    if kind in ADDRESSED:
-        greeting = voice.value("greeting").replace(NAME, name or called(to))
-        opening, closing, sign_off, signed = (
-            voice.value(one) for one in ("opening", "closing", "sign-off", "name")
-        )
-        frame = Frame(greeting, opening, closing, sign_off, signed, voice.paragraphs)
-        frame = None if frame == Frame(paragraphs=voice.paragraphs) else frame
     marks = marks_of(db, kind, persons)
     turns = [
         Turn(one.out, one.into, _FIRST + _EACH * (len(one.records) - LEAST), one.lead)
@@ -100,12 +97,53 @@ def lesson_for(
         for (line, of), (state, _) in marks.items()
         if line in MANY and (line == "never") == (state != "struck")
     ]
+    frame = None
+    if kind in ADDRESSED:
+        greeting = voice.value("greeting").replace(NAME, name or called(to))
+        opening, closing, sign_off, signed = (
+            voice.value(one) for one in ("opening", "closing", "sign-off", "name")
+        )
+        parts = opening, closing, *(turn.out for turn in turns)
+        never = [one.casefold() for one in parts if one]
+        besides = _besides(db, voice, never, names_fact)
+        frame = Frame(
+            *(greeting, opening, closing, sign_off, signed, voice.paragraphs), besides
+        )
+        frame = None if frame == Frame(paragraphs=voice.paragraphs) else frame
     return Lesson(
         tuple(turns),
         _length(request, length, voice.length),
         frame,
         steps_nearer([pair for pair in pairs if pair.person in persons]),
     )
+
+
+def _besides(
+    db: Database,
+    voice: Voice,
+    never: Sequence[str],
+    names_fact: Callable[[str], bool],
+) -> tuple[str, ...]:
+    """Whole sentences that the person often says, as they wrote them last; none with a
+    fact, which may be true no more, or with what is `never` said besides."""
+    found = list[str]()
+    for line in voice.lines:
+        if line.name != "phrase" or not line.holds or line.shown < _OFTEN * line.of:
+            continue
+        bodies = (
+            str(db.execute("SELECT body FROM record WHERE id = ?", [one]).fetchone()[0])
+            for one in line.records[:_ITS_RECORDS]
+        )
+        written = (one.strip() for body in bodies for one in SENTENCE.findall(body))
+        found += [
+            one
+            for one in written
+            if " ".join(WORD.findall(one.casefold())) == line.value
+            and one[-1] in ".!?…"
+            and not any(out in one.casefold() or one.casefold() in out for out in never)
+            and not names_fact(one)
+        ][:1]
+    return tuple(found)
 
 
 def steps_nearer(pairs: Sequence[Pair]) -> int:
@@ -136,7 +174,7 @@ def _length(
     if wanted == "short":
         return Length(0.0, _SHORT * middle)
     if wanted == "long":
-        return Length(_LONG * middle, 2 * _LONG * middle)
+        return Length(_LONG * middle, 2 * _LONG * middle, _LONG * middle)
     if request.tone == "brief" or _SAYS_LENGTH.search(request.text):
         return None
-    return Length(0.0, max(high, middle + 5))
+    return Length(0.0, max(high, middle + 5), middle)

@@ -39,7 +39,8 @@ SAME_MANNER = 0.5
 SURE = 2 / 3  # share of the texts that show a line which may be relied on
 _SAMPLE = 300  # newest texts whose phrases are counted
 _FEW = 20  # texts in which a stock phrase must be missing
-_PHRASE = 3, 8  # words of a phrase
+_PHRASE = 3, 8  # words of a phrase that is no whole sentence
+_SENTENCE = 20  # words of one that is
 _DANGLING = frozenset(
     ("the", "of", "a", "an", "to", "and", "for", "in", "at", "my", "your")
 )
@@ -321,7 +322,8 @@ def _phrases(texts: Sequence[tuple[int, Habits, str]], *, general: bool) -> list
                 continue
             for sentence in _STOPS.split(line):
                 words = WORD.findall(sentence.casefold())
-                for size in range(_PHRASE[0], _PHRASE[1] + 1):
+                whole = (len(words),) if _PHRASE[1] < len(words) <= _SENTENCE else ()
+                for size in (*range(_PHRASE[0], _PHRASE[1] + 1), *whole):
                     for at in range(len(words) - size + 1):
                         where[tuple(words[at : at + size])][number] = one.person
     least = max(LEAST, _SHARE * len(texts))

@@ -99,6 +99,12 @@ class _Read:
     shared: Shared | None = None
 
 
+def _names_fact(text: str) -> bool:
+    from edge_app.facts.checking import names_fact  # loads lists of words
+
+    return names_fact(text)
+
+
 def _source(passage: Passage) -> Source:
     named = passage.record_id, title(passage), passage.score
     return Source(*named, dict(passage.score_parts), passage.text)
@@ -593,7 +599,8 @@ class WritingService:
             return Lesson()
         brief = answering.addressed_brief(store, asked.brief, asked.reply_to)
         name = found.brief.recipient
-        lesson = lesson_for(store.db, brief, asked.length, asked.excluded, name)
+        how = asked.length, asked.excluded, name, _names_fact
+        lesson = lesson_for(store.db, brief, *how)
         return lesson if asked.moves else replace(lesson, nearer=0)
 
     def _states_of(

@@ -1,5 +1,7 @@
 """How a voice shifts the specialist's logits: turns, the frame and end of a letter."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -71,10 +73,13 @@ def test_what_is_taken_out_gives_its_place_to_what_is_put_there():
     assert moved(parting, "So long") == {}
 
 
-def test_a_letter_begins_and_ends_as_all_of_them_do():
-    """The body ends where the model would end it, with the usual last words; a word far
-    from likely is not forced."""
-    shaping, ids = Shaping(WORDS_OF, frame=FRAME), []
+@pytest.mark.parametrize(("usual", "besides"), [(10.0, ""), (11.0, " I am here.")])
+def test_a_letter_begins_and_ends_as_all_of_them_do(usual, besides):
+    """The body ends where the model would end it, with the usual last words, and before
+    them what is often said if the letter is short; a word far from likely is not
+    forced."""
+    frame, ids = replace(FRAME, besides=("I am here.",)), []
+    shaping = Shaping(WORDS_OF, length=Length(0.0, 99.0, usual), frame=frame)
     rng = np.random.default_rng(5)
     body = iter([" long", ".\n\n", ".", "x"])
     while not ids or ids[-1] != END:
@@ -86,26 +91,29 @@ def test_a_letter_begins_and_ends_as_all_of_them_do():
         ids.append(int(shaping(ids, row).argmax()))
         assert len(ids) < 40
     assert "".join(WORDS[one] for one in ids[:-1]) == (
-        "Hi Ana,\n\nSo long. it goes.\n\nToodle pip,\nSam"
+        f"Hi Ana,\n\nSo long.{besides} it goes.\n\nToodle pip,\nSam"
     )
 
 
 def test_a_text_that_is_resumed_goes_on_as_if_it_had_never_stopped():
     """From every place, also from the midst of the usual last words."""
     settings, size = MethodSettings(threshold=0.0, temperature=0.7), len(WORDS)
+    frame = replace(FRAME, besides=("I am here.",))
 
     def write(seed, given=()):
         small, *others = (
             HashEngine(n + seed, size) for n in ("small", "large", "base")
         )
-        shaping = Shaping(WORDS_OF, length=Length(0.0, 20.0), frame=FRAME)
+        shaping = Shaping(WORDS_OF, length=Length(0.0, 20.0, 14.0), frame=frame)
         options = {"given_ids": given, "shape": shaping}
         verifier = EngineVerifier(*others)
         return Writing(settings, small, verifier, 60, (END,), loop=options).run()
 
-    for seed in ("0", "10"):
+    for seed in ("3", "24"):
         text = write(seed)
-        assert " it goes.\n\nToodle pip" in "".join(WORDS[one] for one in text)
+        assert " I am here. it goes.\n\nToodle pip" in "".join(
+            WORDS[one] for one in text
+        )
         for cut in range(1, len(text)):
             assert text[:cut] + write(seed, text[:cut]) == text
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.shaping import Turn
+from edge_app.facts.checking import names_fact
 from edge_app.retrieval.lessons import Lesson, lesson_for, steps_nearer
 from edge_app.retrieval.voice import learnt_from, mark, voice_of
 from models.prompts import Request
@@ -125,3 +126,26 @@ def test_a_lesson_is_what_the_store_shows_and_the_owner_says(tmp_path):
         assert lesson_for(store.db, ask, "long").length.low > 10
         other = lesson_for(store.db, Request("Thank him", "email", "Ben"))
         assert (other.turns, other.length, other.nearer) == ((), None, 0)
+
+
+def test_what_is_often_said_is_said_besides_unless_it_is_a_fact(tmp_path):
+    """A whole sentence as it is written, in a quarter of the letters to that person;
+    a day may be over, and what is struck out is not said."""
+    often = "The kettle is on, and our cat sends her love to you."
+    with Store.open(tmp_path / "store.db") as store:
+        for number, boat in enumerate(["raft", "punt", "ferry", "canoe"]):
+            body = (
+                f"The {boat} came. We sail on Saturday. {often} Any news of a {boat}?"
+            )
+            text = f"Hi Ana,\n\n{body}\n\nYours,\nSam"
+            document = Document(0, "", "email", text, recipient="Ana", own_share=1.0)
+            keep_finished(store.db, f"page:{number}", document)
+        ask = Request("Thank her for the boat", "email", "Ana")
+        assert lesson_for(store.db, ask).frame.besides == ()
+        lesson = lesson_for(store.db, ask, names_fact=names_fact)
+        assert lesson.frame.besides == (often,)
+        assert often in lesson.words
+        assert lesson.length.usual == 28
+        said = "the kettle is on and our cat sends her love to you"
+        mark(store.db, "email", "Ana", "phrase", "struck", said)
+        assert lesson_for(store.db, ask, names_fact=names_fact).frame.besides == ()
