@@ -52,8 +52,8 @@ def taken_out(pairs: Sequence[Pair], people: int = 1) -> list[TakenOut]:
             continue
         stands = _standing(phrase, either)
         held = [n for n, pair in enumerate(pairs) if stands(pair.drafted)]
-        # A change of more words than these takes them out, too.
-        gone = [n for n in held if stands(pairs[n].drafted) > stands(pairs[n].text)]
+        # A change of more words than these takes them out, too; none may be left.
+        gone = [n for n in held if not stands(pairs[n].text)]
         if len(gone) < max(LEAST, ALWAYS * len(held)) or shown(gone) < people:
             continue
         into, times = Counter(_small(one) for *_, one in made).most_common(1)[0]

@@ -110,6 +110,8 @@ def test_pairs_travel_and_go_with_their_text(store, tmp_path):
         assert forget_learnt(third.db, third.path) == (1, 0)
         assert b"quagmire" not in third.path.read_bytes()
         assert [one.text for one in third.written_to("Anna")] == [TEXT]
+        transfer.restore(third.db, third.path, store.path)
+        assert edits(third.db) == edits(store.db)
     earlier = json.loads(lines[0])
     for name in ("asked", "drafted", "own_share"):  # 0.2.0 exported none of them
         del earlier[name]

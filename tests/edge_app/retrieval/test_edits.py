@@ -62,6 +62,8 @@ def test_great_letters_and_longer_changes_count_with_the_others():
     made += [Pair(4, "a", "Please do. The pier", "Kindly do. the pier")]
     made += [Pair(5, "a", "The pier", "the pier")]
     assert turns(made) == {"Yes": "Aye", "Please": "Kindly", "The": "the"}
+    left = [Pair(n, "a", "A ferry, a pier", "The ferry, a pier") for n in range(5)]
+    assert turns(left) == {}
     swapped = [(one.out, one.into) for one in Turn("Yes", "Aye").cases()]
     assert swapped == [("Yes", "Aye"), ("yes", "aye")]
     assert len(list(Turn("The", "the").cases())) == 1
