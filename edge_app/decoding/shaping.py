@@ -305,7 +305,7 @@ class Shaping:
     def _shift_behind_body(self, data: bytes, logits: Floats) -> None:
         """Let what is said behind a body stand where the body would have ended."""
         for one in (*self._besides, *self._closing):
-            last = not self._left(data + one.said)
+            last = one in self._closing or not self._left(data + one.said)
             for begun, token in one.steps(last=last):
                 before = data[: len(data) - len(begun)]
                 said = begun and data.endswith(begun) and self._ended(before)
@@ -314,9 +314,16 @@ class Shaping:
                     return
         left = self._left(data)
         if left and self._ended(data):
-            _lead(logits, *(one.steps(last=False)[0][1] for one in left))
-            # If the checker refuses them all, the body ends rather than goes on.
-            logits[self._lines[:1]] = logits.max() - MOST / 2
+            besides, closing = (
+                [one.steps(last=False)[0][1] for one in left if one in some]
+                for some in (self._besides, self._closing)
+            )
+            _lead(logits, *(besides or closing))
+            # What the checker takes if it refuses those: the last words, or the end.
+            best = logits.max()
+            for ids, below in (closing, MOST / 3), (self._lines[:1], MOST / 1.5):
+                lifted = np.minimum(logits[ids] + FAR, best - below)
+                logits[ids] = np.maximum(logits[ids], lifted)
             return
         best = logits.max()
         for lined, stop in self._stops if left else ():
@@ -333,17 +340,14 @@ class Shaping:
         )
 
     def _left(self, data: bytes) -> list[_Sentence]:
-        """What may be said behind a body next: a sentence that the person often says,
-        while a text is shorter than usual by half of it, then the usual last words."""
+        """What may be said behind a body: sentences that the person often says, if the
+        text is shorter than usual by half of one, and the usual last words."""
         text = data.decode("utf-8", "ignore").casefold()
         closing = [one for one in self._closing if one.small not in text]
         words = len(data.split()) + sum(one.words for one in closing)
         room = self._length.usual - words - len(self._frame.end.split())
-        return [
-            one
-            for one in self._besides
-            if one.small not in text and one.words <= 2 * room
-        ] or closing
+        fit = (one for one in self._besides if one.words <= 2 * room)
+        return [*(one for one in fit if one.small not in text), *closing]
 
 
 def _lead(logits: Floats, *tokens: int) -> None:

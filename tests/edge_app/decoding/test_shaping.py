@@ -8,7 +8,7 @@ import pytest
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier
 from edge_app.decoding.deciders import Drafter, Draws
-from edge_app.decoding.shaping import MOST, Frame, Length, Shaping, Turn
+from edge_app.decoding.shaping import FAR, MOST, Frame, Length, Shaping, Turn
 from tests.fakes import HashEngine
 from tests.writing import Writing
 
@@ -93,6 +93,24 @@ def test_a_letter_begins_and_ends_as_all_of_them_do(usual, besides):
     assert "".join(WORDS[one] for one in ids[:-1]) == (
         f"Hi Ana,\n\nSo long.{besides} it goes.\n\nToodle pip,\nSam"
     )
+
+
+def test_nothing_behind_a_body_is_lifted_beyond_the_bound():
+    """What is said besides the most, then the last words, then the end of the body."""
+    frame = replace(FRAME, besides=("I am here.",))
+    shaping = Shaping(WORDS_OF, length=Length(0.0, 99.0, 20.0), frame=frame)
+    ids, row = WORDS_OF.tokenize("Hi Ana,\n\nSo long"), np.zeros(len(WORDS))
+    row[WORDS.index(".\n\n")] = 9.0
+    shaping(ids, row)  # the body may end here
+    ids.append(WORDS.index("."))
+    order = [WORDS.index(word) for word in (" I", " it", "\n\n")]
+    for spread in (1.0, 30.0):
+        row = np.random.default_rng(1).normal(size=len(WORDS)) * spread
+        gain = shaping(ids, row.copy()) - row
+        assert gain.max() <= FAR + 1e-9
+        assert set(np.flatnonzero(gain)) <= set(order)
+    after = shaping(ids, np.zeros(len(WORDS)))
+    assert after[order].tolist() == [MOST, 4.0, 2.0]
 
 
 def test_a_text_that_is_resumed_goes_on_as_if_it_had_never_stopped():
