@@ -14,6 +14,7 @@ from edge_app.retrieval.naming import called
 from edge_app.retrieval.voice import (
     MANY,
     Voice,
+    body_of,
     learnt_from,
     marks_of,
     pairs_of,
@@ -130,10 +131,7 @@ def _besides(
     for line in voice.lines:
         if line.name != "phrase" or not line.holds or line.shown < _OFTEN * line.of:
             continue
-        bodies = (
-            str(db.execute("SELECT body FROM record WHERE id = ?", [one]).fetchone()[0])
-            for one in line.records[:_ITS_RECORDS]
-        )
+        bodies = (body_of(db, one) for one in line.records[:_ITS_RECORDS])
         written = (one.strip() for body in bodies for one in SENTENCE.findall(body))
         found += [
             one

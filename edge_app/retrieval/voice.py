@@ -182,10 +182,6 @@ def voice_of(
         found = read_rows(db, kind, whom, newest)
         return [one for one in found if one[0] not in excluded]
 
-    def body(number: int) -> str:
-        sql = "SELECT body FROM record WHERE id = ?"
-        return str(db.execute(sql, [number]).fetchone()[0])
-
     rows = rows_of(persons) if persons else []
     if general := len(rows) < LEAST:
         rows = rows_of(None)
@@ -197,7 +193,7 @@ def voice_of(
             for n, one in rows
         ]
     lines = _counted(rows, general=many)
-    texts = [(n, one, body(n)) for n, one in reversed(rows[-_SAMPLE:])]
+    texts = [(n, one, body_of(db, n)) for n, one in reversed(rows[-_SAMPLE:])]
     lines += _phrases(texts, general=many) + _learnt(db, kind, persons, excluded)
     lines = _marked(lines, marks_of(db, kind, persons))
     length = None
@@ -211,6 +207,12 @@ def voice_of(
         length=_stated(stated, length) if stated else length,
         paragraphs=parts[0][0] if same else 0,
     )
+
+
+def body_of(db: Database, number: int) -> str:
+    """The text of a record; empty if another program has forgotten it meanwhile."""
+    sql = "SELECT body FROM record WHERE id = ?"
+    return "".join(body for (body,) in db.execute(sql, [number]))
 
 
 def in_manner(found: Sequence[Passage]) -> list[Passage]:

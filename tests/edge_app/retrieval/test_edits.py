@@ -151,3 +151,31 @@ def test_what_is_often_said_is_said_besides_unless_it_is_a_fact(tmp_path):
         said = "the kettle is on and our cat sends her love to you"
         mark(store.db, "email", "Ana", "phrase", "struck", said)
         assert lesson_for(store.db, ask, names_fact=names_fact).frame.besides == ()
+
+
+def test_nothing_that_is_learnt_of_one_person_turns_up_towards_another(tmp_path):
+    """Neither in a lesson nor in a voice, for somebody known or new; she has three
+    addresses and gets most letters."""
+    hers = (
+        "Ahoy {to}!\n\nPsst: mind the Snork. {n} came 🐢. Our lamp winks at you. {end}"
+    )
+    plain = "Hi {to},\n\n{n} came today.\n\nBye,\nSam"
+    people = [(f"Ana {n}", f"ana{n % 3}@a.example", hers) for n in range(12)]
+    people += [(name, "", plain) for name in ("Bo", "Cy", "Di") for _ in range(3)]
+    with Store.open(tmp_path / "store.db") as store:
+        for number, (to, address, form) in enumerate(people):
+            values = {"to": to.split()[0], "n": chr(65 + number) * 3}
+            text = form.format(**values, end="So it goes, o/.\n\nToodle pip,\nZed")
+            made = Document(0, "", "email", text, recipient=to, own_share=0.5)
+            drafted = text.replace("mind the Snork", "take good care")
+            made = replace(made, recipient_address=address, drafted=drafted)
+            keep_finished(store.db, f"page:{number}", made)
+        mark(store.db, "email", "Ana", "phrase", "set", "wink wink")
+        own = ["Ahoy", "Psst", "Snork", "take", "🐢", "winks", "goes", "Toodle", "wink"]
+        for to in ("Ana", "Bo", "Eve"):
+            ask = Request("Thank them", "email", to)
+            lesson = lesson_for(store.db, ask, names_fact=lambda _: False)
+            voice = voice_of(store.db, "email", to)
+            said = repr((lesson, [(one.value, one.into) for one in voice.lines]))
+            assert [one in said for one in own] == [to == "Ana"] * len(own), said
+            assert (lesson.nearer > 0) == (to == "Ana")

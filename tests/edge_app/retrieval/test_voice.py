@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from edge_app.evaluation.cases import passage
-from edge_app.retrieval.voice import SAME_MANNER, in_manner, mark, voice_of
+from edge_app.retrieval.voice import SAME_MANNER, body_of, in_manner, mark, voice_of
 from personal_store import Store, StoreError, import_source, transfer
 from personal_store.habits import habits_of
 from personal_store.lifecycle.forgetting import exclude, forget, forget_learnt
@@ -188,7 +188,7 @@ def test_a_text_takes_its_share_along(letters, tmp_path):
         import_source(second, "jsonl", tmp_path / "all.jsonl")
         assert greets(second.db) == [5]
     assert forget(db, letters.path, [first]).left == ()
-    assert (greets(), check(db)) == ([4], [])
+    assert (greets(), check(db), body_of(db, first)) == ([4], [], "")
     db.execute(
         "UPDATE habit SET words = 99 WHERE id = ?",
         [letters.written_to("Ana")[0].record_id],
