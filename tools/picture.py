@@ -61,7 +61,7 @@ async def picture(
         while not service.played or not app.writing.background.idle:
             await pilot.pause(0.02)
         await pilot.press(*keys)
-        while not app.writing.background.idle:
+        while not getattr(app.screen, "_listed", True):  # a list that is not yet filled
             await pilot.pause(0.02)
         app.page.refresh_all()
         await pilot.pause()

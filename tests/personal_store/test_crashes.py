@@ -132,7 +132,7 @@ def test_kills_while_a_finished_draft_is_kept(tmp_path):
     whole = shutil.copy(clean, tmp_path / "whole.db")
     _, steps = run_to(0, FINISH, tmp_path, whole, "page")
     seen = set()
-    for step in (*range(steps, 0, -max(1, steps // 9)), 0):  # the last commits
+    for step in (*range(steps, 0, -max(1, steps // 4)), 0):  # the last commits
         store = shutil.copy(clean, tmp_path / f"{step}.db")
         assert run_to(step, FINISH, tmp_path, store, "page")[0] == (step > 0)
         with Store.open(store) as opened:
