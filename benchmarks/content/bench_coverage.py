@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -277,9 +277,11 @@ def checked_texts(
     settings: Sequence[MethodSettings],
     max_tokens: int,
     plain: bool = False,
+    tries: int = 1,
 ) -> dict[tuple[str, float], list[Checked]]:
     """The texts of each method and temperature, checked; those so far if the person
-    stopped. One that finds no room is left out."""
+    stopped. One that finds no room is left out. With more than one try there are rows
+    of the first tries, and rows of the best."""
     from benchmarks.content.plain import plainness
     from benchmarks.content.requests import written
 
@@ -287,19 +289,43 @@ def checked_texts(
     with Progress("writing") as progress:
         for number, (task, how) in enumerate(product(tasks, settings), 1):
             try:
-                text = written(bench, task, how, max_tokens)
-                strange = None
-                if plain:
-                    strange = plainness(bench, task, text.text, max_tokens)
+                seeds = range(how.seed * tries, (how.seed + 1) * tries)
+                tried = [
+                    written(bench, task, replace(how, seed=seed), max_tokens)
+                    for seed in seeds
+                ]
+                chosen = {how.method: tried[0]}
+                if tries > 1:
+                    chosen[f"{how.method}, best of {tries}"] = best_of(task, tried)
+                strange = {
+                    name: plainness(bench, task, text.text, max_tokens)
+                    for name, text in chosen.items()
+                    if plain
+                }
             except ContextFullError:
                 note(f"{task.asked.name} is left out: there is no room for a text")
                 continue
             except StoppedError:
                 break
-            row = texts.setdefault((how.method, how.temperature), [])
-            row.append(checked(task, text, how.method, strange))
+            for name, text in chosen.items():
+                row = texts.setdefault((name, how.temperature), [])
+                row.append(checked(task, text, how.method, strange.get(name)))
             progress.show(number, len(tasks) * len(settings))
     return texts
+
+
+def best_of(task: Task, tried: Sequence[Text]) -> Text:
+    """The text that `specsteer write --tries` would show."""
+    from edge_app.facts.checking import Checker
+    from edge_app.retrieval.context import find_passages
+    from edge_app.service.answering import best_first
+
+    request = task.asked.request
+    letters = [one.text for one in find_passages(task.history, request)]
+    notes = [task.asked.notes]
+    checker = Checker(request.text, request.recipient, notes, letters)
+    drafts = [(one.text, one.accepted / max(1, one.tokens)) for one in tried]
+    return tried[best_first(checker, request.text, drafts)[0]]
 
 
 @click.command("coverage", cls=Command)
@@ -334,6 +360,7 @@ def checked_texts(
 @option("--strength", None, MethodSettings().strength, "Of steering.")
 @option("--seeds", AT_LEAST_ONE, 2, "Texts of each.")
 @option("--seed", SEED, 0, "The first.")
+@option("--tries", AT_LEAST_ONE, 1, "Texts from which each is chosen, as write does.")
 @option("--max-tokens", AT_LEAST_ONE, 240, "Of each text.")
 @option(
     "--show", NONE_OR_MORE, 0, "Print N texts of each row, those that say least first."
@@ -377,7 +404,12 @@ def command(**options: Any) -> None:
     ]
     with chosen_tasks(options) as tasks, measuring("texts", options) as bench:
         texts = checked_texts(
-            bench, tasks, settings, options["max_tokens"], options["plain"]
+            bench,
+            tasks,
+            settings,
+            options["max_tokens"],
+            options["plain"],
+            options["tries"],
         )
     if not texts:
         raise StoppedError("stopped before a text was written")

@@ -14,6 +14,7 @@ from edge_app.retrieval.naming import called, first_name, parted
 from edge_app.service.requests import Letter, WriteRequest
 from models.never_drawn import opens_header
 from models.prompts import Request
+from models.revising import stems, strangers
 from personal_store.text.greetings import is_to
 from personal_store.text.languages import language_of
 
@@ -65,6 +66,24 @@ def checker_of(store: Store, request: WriteRequest, letters: Sequence[int]) -> C
         language_of(request.brief.text),
         answered,
     )
+
+
+def best_first(
+    checker: Checker, request: str, drafts: Sequence[tuple[str, float]]
+) -> list[int]:
+    """The places of drafts, the best first: by how many facts they lack or invent, then
+    by the words of the request that they have, by sentences that have none, and by the
+    share of them that the specialist drafted, which stands beside each."""
+    asked = stems(request)
+
+    def worth(at: int) -> tuple[bool, int, int, int, float]:
+        text, share = drafts[at]
+        report = checker.check(text)
+        wrong = len(report.missing) + len(report.invented)
+        said, idle = len(asked & stems(text)), strangers(text, asked)
+        return bool(text), -wrong, said, -idle, share
+
+    return sorted(range(len(drafts)), key=worth, reverse=True)
 
 
 def received(store: Store, query: str, limit: int) -> list[Passage]:

@@ -60,7 +60,7 @@ from edge_app.transport.child_server import ChildServer
 from edge_app.transport.token_lists import TokenLists
 from models.chat import render
 from models.prompts import Message, Request, public_messages
-from models.revising import Revision, stems, strangers
+from models.revising import Revision
 from models.running.interface import Model, TextSlots, bytes_of
 from models.running.loading import load_model, load_reranker
 from models.running.machine import fit_threads
@@ -258,9 +258,7 @@ class WritingService:
         fit: Callable[[str], float] | None = None,
     ) -> list[int]:
         """Write several drafts at once, and return their places, the best first: by
-        `fit`, or by how many facts they lack or invent, then by the words of the
-        request that they have, by sentences that have none, and by how much of them
-        the specialist drafted."""
+        `fit`, or as `answering.best_first` has them."""
         heard: list[list[events.Event]] = [[] for _ in requests]
         both = zip(heard, emits, strict=True)
         self.write_tries(
@@ -279,19 +277,12 @@ class WritingService:
             with self._store() as store:
                 notes.append(answering.notes_on(store, request.reply_to))
         checker = Checker(brief.text, brief.recipient, notes, letters)
-        asked = stems(brief.text)
-
-        def worth(at: int) -> tuple[bool, int, int, int, float]:
-            report = checker.check(texts[at])
-            settled = (e for e in heard[at] if isinstance(e, events.Settled))
-            own = [
-                one.origin in ("accepted", "local") for e in settled for one in e.tokens
-            ]
-            wrong = len(report.missing) + len(report.invented)
-            said, idle = len(asked & stems(texts[at])), strangers(texts[at], asked)
-            return bool(own), -wrong, said, -idle, sum(own) / max(1, len(own))
-
-        return sorted(range(len(texts)), key=worth, reverse=True)
+        drafts = []
+        for text, one in zip(texts, heard, strict=True):
+            settled = (e for e in one if isinstance(e, events.Settled))
+            own = [t.origin in ("accepted", "local") for e in settled for t in e.tokens]
+            drafts.append((text, sum(own) / max(1, len(own))))
+        return answering.best_first(checker, brief.text, drafts)
 
     def write_revision(
         self, wanted: WriteRequest, revision: Revision, stop: threading.Event

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.command import command
-from benchmarks.content.bench_coverage import as_table, checked, row_of, shown
+from benchmarks.content.bench_coverage import as_table, best_of, checked, row_of, shown
 from benchmarks.content.judging import repeats, shows
 from benchmarks.content.requests import (
     SAMPLE_HABITS,
@@ -60,6 +60,23 @@ def test_the_generalist_is_not_asked_for_what_notes_alone_hold():
     assert row_of("steering", 0.5, [of(text)]).whole.value == 0.0
 
 
+def test_the_best_of_some_tries_is_what_write_would_show():
+    """Facts that lack or are invented come first, then the words of the request."""
+    silent, invents, lacks, says = [
+        Text(text, 10, 8, 4, "end")
+        for text in (
+            "",
+            "Yes to jam and the quiz, and bring Zoltan at 16:45.",
+            "No to jam.",
+            "Yes to jam and the quiz.",
+        )
+    ]
+    idle = Text(f"{says.text} The weather is lovely.", 10, 8, 8, "end")
+    assert best_of(TASK, [silent, invents, lacks, idle, says]) is says
+    assert best_of(TASK, [silent, invents]) is invents
+    assert best_of(TASK, [silent, silent]) is silent
+
+
 def test_a_shown_text_has_its_facts_marked():
     """Where they were found, and what became of each."""
     lines = shown(of("I must say no to jam.")).splitlines()
@@ -95,6 +112,10 @@ def test_texts_are_written_once(tmp_path):
     before = kept.read_bytes()
     again = CliRunner().invoke(command, ["coverage", *words, *more])
     assert (again.stdout, kept.read_bytes()) == (first.stdout, before)
+    best = ["--tries", "2", "--method", "specialist"]
+    two = CliRunner().invoke(command, ["coverage", *words, *more, *best])
+    assert "specialist, best of 2  0.7" in two.stdout
+    assert kept.read_bytes().startswith(before)
 
 
 @given(st.lists(st.integers(0, 2), max_size=24))
