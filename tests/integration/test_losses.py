@@ -185,7 +185,8 @@ def check(write, method, seed, tokens, count, window=None, losses=LOSSES):
     whole = tuple(quiet.whole)
     # One that comes while the models are loading is sent again.
     openings = set(disturbed.openings)
-    assert len(openings) == 1 + disturbed.lost
+    assert (len(openings) > 1) == (disturbed.lost > 0)
+    assert len(openings) <= 1 + disturbed.lost  # two losses may meet the same text
     assert all(text == whole[: len(text)] for text in openings)
 
 

@@ -11,6 +11,7 @@ import sys
 import threading
 from collections import Counter
 from contextlib import closing
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from edge_app.transport.client import CloudVerifier
 from models.running.settings import EngineSettings
 from tests import exported_models, vllm_server
 from tests.exported_models import emails_asked_for, prompts_of
+from tests.integration.test_losses import OTHER_MODEL, texts
 from tests.relay import Relay
 from tests.vllm_server import TOKEN, VllmServer, gateway
 
@@ -154,3 +156,49 @@ def test_a_text_goes_on_when_a_server_is_killed(models, vllm, pair, killed):
         )
     assert lost.is_set()
     assert margin(pair, prompts, settings, here.token_ids, there.token_ids) <= TIE
+
+
+class Engine:
+    """The vLLM behind a gateway, as what is lost in mid-text."""
+
+    in_bytes = True
+
+    def __init__(self, vllm, gateway):
+        self._vllm, self.port = vllm, gateway.port
+
+    def end(self, number):
+        assert number == signal.SIGKILL
+        self._vllm.kill()
+
+    def start(self):
+        self._vllm.start(wait=False)
+
+
+@pytest.fixture(scope="module")
+def stranger(tmp_path_factory):
+    """A vLLM with a model of another vocabulary."""
+    if not OTHER_MODEL or not vllm_server.PROGRAM.exists():
+        pytest.skip("needs SPECSTEER_SMOLLM2 and vLLM: make vllm")
+    pytest.importorskip("torch")
+    folder = tmp_path_factory.mktemp("stranger")
+    exported_models.export_folder(Path(OTHER_MODEL), folder / "model")
+    server = VllmServer(folder / "model", folder / "log.txt")
+    yield server
+    server.kill()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_letter_beside_another_vocabulary(method, stranger, specialist):
+    """vLLM is killed in mid-text and started again."""
+    settings = MethodSettings(method=method, temperature=0.0, draft_length=4, window=1)
+    options = "--no-base", "--generalist-tokenizer", OTHER_MODEL
+    with (
+        gateway(stranger, *options) as server,
+        texts(Engine(stranger, server), specialist) as write,
+    ):
+        quiet = write(settings, {}, TOKENS)
+        lost = write(settings, {quiet.rounds // 2: "kill"}, TOKENS)
+    assert len(quiet.ids) == len(lost.ids) == TOKENS
+    same = lost.ids == quiet.ids  # but for ties: a new server reads in other passes
+    found = f"{'same' if same else 'another'}, {len(set(lost.openings))} openings"
+    sys.stdout.write(f"{method}: {found}: {lost.whole}\n")
