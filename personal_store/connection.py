@@ -30,7 +30,7 @@ from personal_store.errors import (
 if TYPE_CHECKING:
     from sqlite_utils import Database
 
-SCHEMA = 10  # number of the schema in schema.sql, written to the file as `user_version`
+SCHEMA = 11  # number of the schema in schema.sql, written to the file as `user_version`
 _OLDEST = 9  # without edits and voices, of version 0.2.0
 _NAME = re.compile(r"^CREATE (?:VIRTUAL )?(?:TABLE|INDEX|TRIGGER) (\w+)", re.MULTILINE)
 PATIENCE = 30  # seconds to wait for another process that is writing
@@ -76,12 +76,18 @@ def create_tables(db: Database) -> None:
         from personal_store import habits
         from personal_store.search.tables import FINDABLE, OWN_TEXTS, RECEIVED
 
+        if found == 10:  # finished drafts without what was asked for
+            db.execute("ALTER TABLE edit RENAME TO edit_10")
         there = {name for (name,) in db.execute("SELECT name FROM sqlite_schema")}
         tables = _TABLES + OWN_TEXTS.schema() + RECEIVED.schema() + habits.SCHEMA
         for statement in tables.strip().split(";\n"):
             if not there.intersection(_NAME.findall(statement)):
                 db.execute(statement)
-        if found:
+        if found == 10:
+            own = "record_id, '', drafted, own_share"
+            db.execute(f"INSERT INTO edit SELECT {own} FROM edit_10")
+            db.execute("DROP TABLE edit_10")
+        elif found:
             ids = [one for (one,) in db.execute("SELECT id FROM record")]
             habits.refresh(db, ids, FINDABLE)
         else:

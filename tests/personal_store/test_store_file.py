@@ -67,7 +67,7 @@ def test_what_is_removed_is_overwritten(tmp_path):
     assert pipe.is_fifo()
 
 
-def test_a_store_of_version_0_2_gets_what_it_lacks(tmp_path):
+def test_an_older_store_gets_what_it_lacks(tmp_path):
     path = tmp_path / "store.db"
     with Store.open(path) as store:
         fill(store, tmp_path)
@@ -80,6 +80,16 @@ def test_a_store_of_version_0_2_gets_what_it_lacks(tmp_path):
         assert sorted(store.db.conn.iterdump()) == sorted(wanted)
         assert 'INSERT INTO "habit"' in "".join(wanted)
         assert store.db.execute("PRAGMA user_version").fetchone() == (SCHEMA,)
+        number = store.db.execute("SELECT max(id) FROM record").fetchone()[0]
+        store.db.execute("ALTER TABLE edit DROP COLUMN asked")
+        store.db.execute("INSERT INTO edit VALUES (?, 'drafted', 0.5)", [number])
+        store.db.execute("PRAGMA user_version = 10")
+    with Store.open(path) as store:
+        assert list(store.db.execute("SELECT * FROM edit")) == [
+            (number, "", "drafted", 0.5)
+        ]
+        store.db.execute("DELETE FROM edit")
+        assert sorted(store.db.conn.iterdump()) == sorted(wanted)
         store.db.execute("PRAGMA user_version = 8")
     with pytest.raises(StoreError, match="export it with that one"):
         Store.open(path)
