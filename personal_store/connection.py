@@ -84,8 +84,9 @@ def create_tables(db: Database) -> None:
             if not there.intersection(_NAME.findall(statement)):
                 db.execute(statement)
         if found == 10:
-            own = "record_id, '', drafted, own_share"
-            db.execute(f"INSERT INTO edit SELECT {own} FROM edit_10")
+            db.execute(
+                "INSERT INTO edit SELECT record_id, '', drafted, own_share FROM edit_10"
+            )
             db.execute("DROP TABLE edit_10")
         elif found:
             ids = [one for (one,) in db.execute("SELECT id FROM record")]
