@@ -276,7 +276,8 @@ class Checker:
                 invented[-1] = Fact("name", draft[slice(*both)], both)
             elif fact.span[0] >= before.span[1]:
                 invented.append(fact)
-        questions = tuple(_judged(self._questions, text))
+        named = {fold(fact.text) for fact in self._asked.named()} & text.names
+        questions = tuple(_judged(self._questions, text, named))
         return Report(tuple(invented), tuple(self._missing(text)), questions)
 
     def _missing(self, text: _Text) -> Iterator[Fact]:
@@ -421,9 +422,12 @@ def _keys(text: _Text) -> set[str]:
     }
 
 
-def _judged(questions: Sequence[_Text], text: _Text) -> Iterator[Question]:
+def _judged(
+    questions: Sequence[_Text], text: _Text, named: set[str]
+) -> Iterator[Question]:
     """A question is answered if the draft names half of what it is about, or a value
-    of the kind that it asks for, or has a yes or a no for it."""
+    of the kind that it asks for, or has a yes or a no for it; who, by a name that the
+    request gave."""
     given, values = _keys(text), {fact.kind for fact, *_ in text.facts()}
     answers = sum(
         len({text.words[one.first].sentence for one in _answers(text, kind)})
@@ -439,4 +443,6 @@ def _judged(questions: Sequence[_Text], text: _Text) -> Iterator[Question]:
             answered = not values.isdisjoint(kinds)
         elif not answered and question.words[0].text in _DOES and answers:
             answered, answers = True, answers - 1
+        elif not answered and any(w.text in ("who", "whom") for w in question.words):
+            answered = not named <= question.names
         yield Question(question.raw, answered)

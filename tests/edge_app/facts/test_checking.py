@@ -78,3 +78,13 @@ def test_any_text_can_be_checked(request_text, draft):
         ends = [place for span in spans for place in span]
         assert ends == sorted(ends)
         assert all(0 <= first < last <= len(text) for first, last in spans)
+
+
+def test_who_is_answered_by_a_name_of_the_request():
+    """Neither the name of who is greeted nor of who signs is one."""
+    checker = Checker("say it was Lorna", "Ken", answered="Who won the pies? Ken")
+    for draft, answered in (
+        ("Dear Ken,\n\nIt was Lorna.\n\nYours,\nTess", True),
+        ("Dear Ken,\n\nI forget.\n\nYours,\nTess", False),
+    ):
+        assert [one.answered for one in checker.check(draft).questions] == [answered]
