@@ -18,7 +18,7 @@ from benchmarks.load.bench_capacity import (
     table,
 )
 
-REST = 500.0, 0.9, 0.02, 1.3, 9.5, 300.0, 0.0002
+REST = 500.0, 0.9, 0.02, 1.3, 9.5, 300.0, 0.0002, 0.2
 
 
 def rows(way, trip, *seen):
