@@ -9,6 +9,8 @@ to the texts that wait for one, and reads each model once for all texts of its b
   more blocks of several users than read as fast as one, or one of each if a pass is
   hardly longer with another block in it (`PassTimes`);
 - for such a pass the device that always comes back at once is waited for;
+- of several users, none has a block read at once that takes clearly longer than the
+  usual one of whoever has the shortest: it is read in parts, with others between them;
 - prompts, rounds with more than a chunk before their rows of logits (two if one user
   writes), are read in chunks, which take a part of a block's time while others write
   (`PromptPace`);
@@ -24,10 +26,11 @@ from __future__ import annotations
 import math
 import statistics
 import time
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +44,7 @@ from decoding_core.errors import (
     SessionLostError,
 )
 from decoding_core.messages import Verdict, check_verdict
-from decoding_core.protocols import BatchEngine, Reading, Rows
+from decoding_core.protocols import BatchEngine, Reading, Rows, RowsEngine
 from decoding_core.verifier import common_prefix, evaluate_rows, start_of_reading
 from models.running.interface import TextSlots
 
@@ -69,8 +72,9 @@ _NEVER = -math.inf
 
 Party = tuple[str, str]  # A user, and a device of theirs
 Result = Verdict | Exception
-Outcome = tuple[Rows, Rows | None] | DecodingError
-"""Rows of the generalist, and of the base if that is used; or what went wrong."""
+Opinions = tuple[Rows, Rows | None]
+"""Rows of the generalist, and of the base if that is used."""
+Outcome = Opinions | DecodingError
 
 
 @dataclass(slots=True, eq=False)
@@ -97,6 +101,9 @@ class Round:
     party: Party = ("", "")  # whose text it is, and on which device it is written
     came: float = 0.0
     """When it came, by the scheduler's clock: a pass may have run since; 0: now."""
+    parts: list[Opinions] = field(default_factory=list)
+    """Its first rows, if it is read in parts; `rows` are those that are left."""
+    seconds: float = 0.0  # how long these took
 
 
 @dataclass(slots=True, eq=False)
@@ -210,6 +217,7 @@ class Turn:
     round: Round
     size: int  # how many tokens
     is_part: bool = False  # whether they are a chunk, and give no logits yet
+    later: int = 0  # how many rows, and tokens, of the block are left to other steps
 
     @property
     def user(self) -> str:
@@ -241,10 +249,12 @@ class PromptPace:
         self._left = self._tries = 1
         """Steps after which a larger one is tried."""
 
-    def note(self, turn: Turn, seconds: float) -> None:
-        """Note how long a step took that read this turn and nothing else."""
+    def note(self, turn: Turn, seconds: float, tokens: int) -> None:
+        """Note how long a step took that read this turn and nothing else, while the
+        blocks of the user with the shortest have usually so many tokens."""
         if not turn.is_part:
-            self._blocks.extend([seconds] if turn.size <= 3 * BLOCK else ())
+            short = turn.size <= min(1.5 * tokens, 3 * BLOCK)
+            self._blocks.extend([seconds] if short else ())
         elif turn.size in (self.tokens, 2 * self.tokens) and self._blocks:
             self._seconds.append(seconds * self.tokens / turn.size)
             usual = statistics.median(self._seconds)
@@ -303,6 +313,11 @@ class PassTimes:
         block = self.token * tokens
         return 0.0 < self.fixed + 2 * block <= self.SLACK * (self.fixed + block)
 
+    def longer(self, tokens: int, usual: int) -> bool:
+        """Whether a pass of so many tokens takes clearly longer than a usual one."""
+        least = self.fixed + self.token * usual
+        return self.fixed + self.token * tokens > self.SLACK * least
+
 
 class Scheduler:
     """The texts with their rounds, and the slots, for the engine thread alone."""
@@ -323,6 +338,8 @@ class Scheduler:
         self._ended = _NEVER  # when the models had read for the last step
         self._seen: dict[str, float] = {}
         """When each user last sent a block or opened a text."""
+        self._lengths = defaultdict[str, deque[int]](lambda: deque(maxlen=15))
+        """How many rows the last blocks of each user asked for."""
         self._served = Counter[str]()
         """The last step that read something for each user."""
         self._steps = self._passed_over = self._prompts_read = 0
@@ -330,6 +347,9 @@ class Scheduler:
         """When the next holder may leave for a text that waits."""
         self._engines = models.opened()
         """The generalist, and the base if there is one; empty while they rest."""
+        elsewhere = any(isinstance(one, RowsEngine) for one in self._engines)
+        self._cuts = models.in_pieces and not elsewhere
+        """Whether a block may be read in parts: its rows are arrays to join."""
         self._second = ThreadPoolExecutor(1, "base")
         self._counts = models.counts.generalist, models.counts.base
         each = range(len(self._engines))
@@ -354,6 +374,7 @@ class Scheduler:
                 if text.answered != _NEVER:
                     text.pause = now - text.answered
             text.rounds.append(round_)
+            self._lengths[text.party[0]].append(round_.rows)
         self._drop_stale(text)
         if text.rounds or (text.slot and not text.rest):
             # The cache of a session never goes back behind its own block.
@@ -425,7 +446,7 @@ class Scheduler:
         self._ended = self._clock()
         self._times.note(sum(turn.size for turn in batch), seconds)
         if len(batch) == 1:
-            self._pace.note(batch[0], seconds)
+            self._pace.note(batch[0], seconds, self._usual(self._about()))
         for turn, outcome in zip(batch, outcomes, strict=True):
             self._note(turn, outcome, seconds)
 
@@ -547,8 +568,8 @@ class Scheduler:
         """The blocks that are ready, and a chunk of a prompt beside them if its turn
         has come; if no block is ready, a chunk of a prompt alone."""
         now, pace = self._clock(), self._pace.tokens
-        about = {u for u, when in self._seen.items() if now - when <= ABOUT_SECONDS}
-        alone = len(about.union(one.party[0] for one in self._waiting)) < 2
+        about = self._about()
+        alone = len(about) < 2
         turns = self._turns(one for one in self._waiting if one.slot)
         chunk = 2 * pace if alone else pace
         if not self._models.in_pieces:
@@ -557,16 +578,24 @@ class Scheduler:
         most = 2 * chunk if alone else chunk
         prompts = [one for one in turns if one.size - one.round.rows > most]
         blocks = [one for one in turns if one not in prompts]
+        if self._cuts and not alone:
+            self._cut(blocks, self._usual(about))
         ready = first_of(blocks, math.inf if alone else pace, self._times.share)
         # A prompt whose user was served less recently goes before blocks, once between
         # two steps with blocks.
-        due = self._passed_over and prompts and ready
-        if due and self._served[prompts[0].user] < self._served[ready[0].user]:
+        sooner = 0  # by how many steps
+        if prompts and ready:
+            sooner = self._served[ready[0].user] - self._served[prompts[0].user]
+        if self._passed_over and sooner > 0:
             ready = []
         if ready:
             self._passed_over += 1
-            if not prompts or not (alone or self._passed_over >= PASSED_OVER):
+            due = alone or (self._passed_over >= PASSED_OVER and sooner == 0)
+            if not prompts or not due:
                 return ready
+            size = sum(turn.size for turn in ready)
+            if not alone and self._times.longer(size + chunk, size):
+                ready = []  # who comes meanwhile is not to wait for both
         prompts = prompts or self._turns(self._holders)  # if none, what is read ahead
         if not prompts:
             return []
@@ -578,6 +607,28 @@ class Scheduler:
         prompt.is_part = prompt.round.verify is None or chunk < prompt.size
         prompt.size = min(chunk, prompt.size)
         return [*ready, prompt]
+
+    def _about(self) -> set[str]:
+        """The users who have sent something of late, or wait."""
+        now = self._clock()
+        about = {u for u, when in self._seen.items() if now - when <= ABOUT_SECONDS}
+        return about.union(one.party[0] for one in self._waiting)
+
+    def _usual(self, users: Iterable[str]) -> int:
+        """How many tokens the blocks usually have of the user who has the shortest."""
+        lengths = [self._lengths[user] for user in users if user in self._lengths]
+        return max(BLOCK, min(map(statistics.median_low, lengths), default=BLOCK))
+
+    def _cut(self, blocks: Iterable[Turn], usual: int) -> None:
+        """Leave equal parts of a block to later steps if it takes clearly longer than a
+        usual one: another's block that comes meanwhile waits for no more."""
+        for turn in blocks:
+            parts = 1
+            while self._times.longer(part := math.ceil(turn.size / parts), usual):
+                parts += 1
+            turn.later, turn.size = turn.size - part, part
+            if turn.later >= turn.round.rows:  # the end of its prompt comes first
+                turn.later, turn.is_part = 0, True
 
     def _turns(self, texts: Iterable[Text]) -> list[Turn]:
         """What is next of these, first of who was served the least recently."""
@@ -636,6 +687,9 @@ class Scheduler:
                 end = len(round_.token_ids) - round_.rows
                 ids = round_.token_ids[: min(cache.start(round_) + turn.size, end)]
                 round_ = replace(round_, token_ids=ids, rows=1, candidates=0, asked=())
+            elif turn.later:
+                ids = round_.token_ids[: -turn.later]
+                round_ = replace(round_, token_ids=ids, rows=round_.rows - turn.later)
             start = cache.start(round_)
             if start < len(cache.read):
                 cache.roll_back(start)
@@ -672,6 +726,11 @@ class Scheduler:
             if failed or not text.rest:
                 text.ahead = None
             return
+        if turn.later and not isinstance(outcome, DecodingError):
+            round_.parts.append(outcome)
+            round_.rows = turn.later
+            round_.seconds += seconds
+            return
         self._waiting.remove(text)  # others have their turn first
         self._waiting.append(text)
         if turn.is_part and not failed:
@@ -680,7 +739,9 @@ class Scheduler:
         try:
             if isinstance(outcome, DecodingError):
                 raise outcome
-            result = replace(round_.verify(*outcome), seconds=seconds)
+            opinions = _joined([*round_.parts, outcome])
+            seconds = float(np.float32(round_.seconds + seconds))
+            result = replace(round_.verify(*opinions), seconds=seconds)
             check_verdict(result)
         except Exception as error:  # noqa: BLE001 - the thread must go on
             result = _known(error)
@@ -723,6 +784,14 @@ def first_of(
         else:
             full = True
     return found
+
+
+def _joined(parts: Sequence[Any]) -> Opinions:
+    """All rows of a block from those of its parts, which are arrays."""
+    if len(parts) == 1:
+        return parts[0]  # type: ignore[no-any-return]
+    generalist, base = zip(*parts, strict=True)
+    return np.concatenate(generalist), None if base[0] is None else np.concatenate(base)
 
 
 def _known(error: Exception) -> DecodingError:

@@ -20,7 +20,13 @@ from decoding_core.messages import Candidates, Verdict
 from models.engines.llama_cpp import LlamaModel
 from models.files import locate
 from models.running.settings import EngineSettings
-from tests.cloud_api.cloud_fakes import BASE, GENERALIST, fake_models, logits_after
+from tests.cloud_api.cloud_fakes import (
+    BASE,
+    GENERALIST,
+    fake_models,
+    logits_after,
+    whole_rows,
+)
 from tests.waiting import PATIENCE
 
 NOTHING = Verdict(0, 0, 0, ())
@@ -287,6 +293,37 @@ def test_a_server_that_is_away_is_nobodys_fault():
     desk.models.generalist.fault = None
     assert desk.read("one", (1, 2, 3), 1).result == NOTHING
     assert [*desk.calls[-1].values()] == [[1, 2, 3]]
+
+
+def test_a_block_that_is_read_in_parts_has_the_rows_of_a_whole_one():
+    """Where each token costs as much as the one before, and another's are half as long.
+    These are read between the parts; after a fault the slot is empty."""
+    desk = Desk(slots=2)
+    desk.scheduler = Scheduler(desk.models, lambda: size_read(desk.models.base))
+    ana, ben = {"party": ("ana", "")}, {"party": ("ben", "")}
+    text = range(600)
+    for n in range(4):
+        desk.read("long", text[: 20 * (n + 1)], n, rows=17, **ana)
+        desk.read("short", text[: 8 * (n + 1)], n, rows=8, **ben)
+    desk.read_all()
+    for lost in (False, True):
+        n, passes = 5 + lost, len(desk.calls)
+        block = desk.read("long", text[: 17 * n], n, rows=17, **ana)
+        assert block.result is None
+        if lost:
+            desk.models.base.fault = lambda r: (
+                broken(r) if 47 in r.token_ids[:8] else None
+            )
+        desk.read("short", text[: 8 * n], n, rows=8, **ben)
+        desk.read_all()
+        assert block.result == NOTHING
+        sizes = [[len(ids) for ids in call.values()] for call in desk.calls[passes:]]
+        if lost:
+            assert sizes == [[9], [8, 8], [8 * n], [17 * n]]
+        else:
+            assert (sizes, block.seconds) == ([[9], [8, 8]], 9 + 8 + 8)
+        for salt, rows in zip((GENERALIST, BASE), block.logits, strict=True):
+            assert (rows == whole_rows(salt, text[: 17 * n], 17)).all()
 
 
 def refusing(kept, **key):

@@ -412,3 +412,23 @@ def test_those_who_come_back_at_once_share_every_pass():
     home = Card(12, [quick[0], thinking, *quick[2:]]).write(until=0)
     usual = [one for times in home.times[2:] for one in times[20:-20]]
     assert p95(usual) < 1.5 * (Card.FIXED + 12 * Card.TOKEN)
+
+
+@pytest.mark.parametrize(("fixed", "pause"), [(0.001, 0), (0.004, 0.02), (0.009, 0)])
+def test_blocks_of_twice_the_length_at_most_double_the_time_of_another_s(fixed, pause):
+    """Once some passes have told what a token costs: they are read in parts, and no
+    chunk of a prompt beside them; yet the prompts have their turns."""
+
+    class Home(Card):
+        FIXED, TOKEN = fixed, 0.0033
+
+    quiet = Device(300, 150, pause, user="quiet", seed=99)
+    alone = Home(6, [quiet]).write()
+    flood = [
+        Device(60, 4 if n > 2 else 4000, 0, 4 + n / 10, 0, n, "flood", drafted=17)
+        for n in range(40)
+    ]
+    home = Home(6, [replace(quiet, starts=5.0), *flood]).write(until=0)
+
+    assert max(home.times[0][40:]) <= 2.2 * max(alone.times[0][1:])
+    assert sum(map(bool, home.times[4:])) > 5
