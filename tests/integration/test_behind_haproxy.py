@@ -1,6 +1,7 @@
-"""Two servers of one household behind a real HAProxy that passes TLS through, as
-deploy/haproxy.cfg has it, or known to the devices by two addresses: one is killed, or
-told to stop, under texts of several people, and no text shows it."""
+"""Two servers of one household behind a real HAProxy or nginx that passes TLS
+through, as deploy/haproxy.cfg and nginx.conf have it, or known to the devices by two
+addresses: one is killed, or told to stop, under texts of several people, and no text
+shows it."""
 
 import json
 import os
@@ -32,8 +33,7 @@ from tests.writing import Writing
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not shutil.which("haproxy"), reason="there is no haproxy"),
-    # A text's own address is a part of loopback, by which HAProxy shares them out.
+    # A text's own address is a part of loopback, by which a proxy shares them out.
     pytest.mark.skipif(sys.platform != "linux", reason="one loopback address"),
 ]
 TEXTS, TOKENS = int(os.environ.get("SPECSTEER_TEXTS", "8")), 40
@@ -57,29 +57,42 @@ def serving(home):
 
 
 @contextmanager
-def haproxy(folder, ports):
+def proxy(name, folder, ports):
     """Its address, before servers at these ports."""
-    text = (ROOT / "deploy" / "haproxy.cfg").read_text()
+    shipped, listens = {
+        "haproxy": ("haproxy.cfg", "bind :8765"),
+        "nginx": ("nginx.conf", "listen 8765"),
+    }[name]
+    text = (ROOT / "deploy" / shipped).read_text()
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    shipped = "10.0.0.11:8765", "10.0.0.12:8765", "bind :8765"
-    here = *(f"127.0.0.1:{one}" for one in ports), f"bind 127.0.0.1:{port}"
-    for old, new in zip(shipped, here, strict=True):
+    olds = "10.0.0.11:8765", "10.0.0.12:8765", listens
+    here = f"{listens.split()[0]} 127.0.0.1:{port}"
+    for old, new in zip(olds, [*(f"127.0.0.1:{p}" for p in ports), here], strict=True):
         assert text.count(old) == 1
         text = text.replace(old, new)
-    (folder / "haproxy.cfg").write_text(text)
-    with subprocess.Popen(["haproxy", "-db", "-f", folder / "haproxy.cfg"]) as child:
+    (folder / shipped).write_text(text)
+    command = {
+        "haproxy": ["haproxy", "-db", "-f", folder / shipped],
+        "nginx": [
+            *("nginx", "-e", "stderr", "-c", folder / shipped),
+            *("-g", f"daemon off; pid {folder}/nginx.pid;"),
+        ],
+    }[name]
+    with subprocess.Popen(command) as child:
         try:
             wait_until(lambda: answers(port))
             yield f"https://127.0.0.1:{port}"
         finally:
-            child.kill()
+            child.terminate()  # nginx ends its workers with itself
 
 
-@pytest.fixture
-def household(tmp_path):
+@pytest.fixture(params=["haproxy", "nginx"])
+def household(request, tmp_path):
     """Two servers that share people and certificate by a backup, a device's token and
     the certificate, and the proxy's address."""
+    if not shutil.which(request.param):
+        pytest.skip(f"there is no {request.param}")
     first, second = tmp_path / "first", tmp_path / "second"
     second.mkdir(0o700)
     with ExitStack() as stack:
@@ -91,7 +104,7 @@ def household(tmp_path):
         restore_backup(second, tmp_path / "copy.db")
         servers.append(stack.enter_context(serving(second)))
         ports = [port for _, port in servers]
-        url = stack.enter_context(haproxy(tmp_path, ports))
+        url = stack.enter_context(proxy(request.param, tmp_path, ports))
         yield servers, url, token, pem[pem.index("-----BEGIN CERT") :]
 
 
