@@ -391,9 +391,9 @@ def command(**options: Any) -> None:
     paced large model takes a fixed time and some for each token of all texts in it, a
     trace says which drafts are kept, and whatever waits is stretched, ever more as this
     machine gets busy, so that two cores can play many people; figures are in the time
-    that is meant. `generalist` and
-    `co-located` (a drafter beside the large model, whose steps for all texts of a pass
-    go before it) stream, and pay the round trip once.
+    that is meant. `generalist` and `co-located` (a drafter beside the large model,
+    whose steps for all texts of a pass go before it) stream, and pay the round trip
+    once.
 
     
         specsteer lab bench capacity --ways generalist,steering --trips 0,60
