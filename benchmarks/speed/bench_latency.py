@@ -105,8 +105,8 @@ def first_word_of_the_command(home: Path) -> float:
 
 
 def keys_in_the_app(service: WritingService, folder: Path) -> tuple[float, float]:
-    """Seconds from the key that asks for a text to its first drafted token, and from
-    Esc in mid-draft to a text that can be edited."""
+    """Seconds from the key that asks for a text to its first drafted token on the page,
+    and from Esc in mid-draft to a text that can be edited."""
 
     async def run() -> tuple[float, float]:
         app = SpecSteerApp(service, save_folder=folder, first_request=_REQUEST)
@@ -119,7 +119,7 @@ def keys_in_the_app(service: WritingService, folder: Path) -> tuple[float, float
             await until("ready")
             began = time.perf_counter()
             pressed = asyncio.create_task(pilot.press("ctrl+j"))
-            while app.writing.variant is None or not app.writing.variant.drafted():
+            while not app.page.editor.text.strip():
                 await asyncio.sleep(0.001)
             first = time.perf_counter() - began
             await pressed

@@ -150,15 +150,22 @@ class WritingService:
         self._load(offline=offline, stop=stop)
         with self._working():
             # What is computed once is not computed with the first text.
-            assert self._model is not None
-            assert self._context is not None
-            with suppress(DecodingError, StoreError), self._store() as store:
-                render(self._model.chat_template, [Message("user", "x")])
-                never_drawn(self._model.vocabulary, WriteRequest(Request("x")), ())
-                index_of_store(store, (), Request("x"))
-                KeptStates(self._context, store.path).restore(())  # derives their key
+            model = self._model
+            assert model is not None
+            with suppress(DecodingError, StoreError):
+                render(model.chat_template, [Message("user", "x")])
+                request, role, _ = self._filled_in(WriteRequest(Request("x")))
+                never_drawn(model.vocabulary, request, ())
+                _ = model.vocabulary_id, model.vocabulary.begins_with_blank
+                _names_fact("")
+                if self._reranker is None:  # which would read texts
+                    how = [request], role, [lambda _: None], threading.Event()
+                    next(self._jobs(*how, learnt=True))
+                if self._states is not None:
+                    self._states.restore(())  # derives their key
+                    self._states = None
             if not offline:
-                self._ready_server(stop)
+                self._connected(*self._ready_server(stop))
         if offline:
             return "this device alone"
         return self._settings.server or "a server on this machine"
@@ -330,22 +337,52 @@ class WritingService:
     ) -> list[events.FinishReason | None]:
         """Write the texts; why each ended, None for one that failed while another did
         not. `learnt`: whether history and adapter are used."""
+        try:
+            jobs = self._jobs(tries, role, emits, stop, learnt=learnt)
+        except StoppedError:
+            return ["stopped"] * len(tries)
+        try:
+            return _all_done(jobs, emits, at_once=self._at_once(tries))
+        except MessageError:
+            if self._verifier is not None:  # it may have said other tokens than it has
+                self._verifier.forget_vocabulary()
+            raise
+        finally:
+            while self._beside:
+                self._beside.pop().close()
+
+    def _at_once(self, tries: Sequence[WriteRequest]) -> bool:
+        """Whether texts are written at once, and not one after the other: what is read
+        beside others may differ in its last bits."""
+        request = tries[0]
+        assert request.privacy is not None
+        apart = self._config.engine.exact or request.privacy.binds
+        return len(tries) > 1 and not (apart or request.personalisation == "pad")
+
+    def _jobs(
+        self,
+        tries: Sequence[WriteRequest],
+        role: VerifierRole,
+        emits: Sequence[Emit],
+        stop: threading.Event,
+        *,
+        learnt: bool,
+    ) -> Iterator[Callable[[], events.FinishReason]]:
+        """What writes each of the texts, from what the store has for them; made as they
+        are asked for. Raises StoppedError."""
         model, config, request = self._model, self._config, tries[0]
         assert model is not None
         given = model.vocabulary.tokenize(request.before) if request.before else []
         most = request.max_tokens + len(given)
         index, lesson = None, Lesson()
-        try:
-            with self._store() as store:
-                asked = request
-                request, retrieved = self._found(store, request)
-                if learnt:
-                    lesson = self._lesson(store, asked, request)
-                self._states = self._states_of(store, asked, self._cache(learnt=learnt))
-                if role.uses_generalist:
-                    index = self._index(request, store, retrieved, lesson.words)
-        except StoppedError:
-            return ["stopped"] * len(tries)
+        with self._store() as store:
+            asked = request
+            request, retrieved = self._found(store, request)
+            if learnt:
+                lesson = self._lesson(store, asked, request)
+            self._states = self._states_of(store, asked, self._cache(learnt=learnt))
+            if role.uses_generalist:
+                index = self._index(request, store, retrieved, lesson.words)
         word = word_on_languages(config.specialist, request.brief.text)
         if word is not None and word not in self._shown_once:
             self._shown_once.add(word)
@@ -362,25 +399,12 @@ class WritingService:
         ]
         role = role_of(found[0].settings.terms(), build(found[0].settings))
         read = _Read(retrieved, given, index, lesson, learnt=learnt)
-        # What is read beside others may differ in its last bits.
-        assert request.privacy is not None
-        apart = config.engine.exact or request.privacy.binds
-        apart = apart or request.personalisation == "pad"
-        at_once = len(found) > 1 and not apart
+        at_once = self._at_once(tries)
         read = self._shared(found, read, role.method, stop) if at_once else read
-        jobs = (
+        return (
             self._job(number if at_once else 0, one, len(found), role, emit, stop, read)
             for number, (one, emit) in enumerate(zip(found, emits, strict=True))
         )
-        try:
-            return _all_done(jobs, emits, at_once=at_once)
-        except MessageError:
-            if self._verifier is not None:  # it may have said other tokens than it has
-                self._verifier.forget_vocabulary()
-            raise
-        finally:
-            while self._beside:
-                self._beside.pop().close()
 
     def _cache(self, *, learnt: bool, count: int = 1) -> TextSlots:
         """The specialist's cache of a text; `learnt`: with its adapter."""
