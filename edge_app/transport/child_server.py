@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from edge_app.transport.client import Connection
 
 _START_SECONDS = 120.0
-_STOP_SECONDS = 5.0
 _POLL_SECONDS = 0.02
 _EXPLAINED = "Error: "
 
@@ -109,19 +108,12 @@ class ChildServer:
         return self._process.poll() is not None
 
     def close(self) -> None:
-        """End the child, at once if it is still loading: it serves nobody yet."""
-        if not self._was_ready:
-            self._process.kill()
-        if self._process.stdin is not None:
-            self._process.stdin.close()
-        try:
-            self._process.wait(_STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        for pipe in (self._process.stdout, self._process.stderr):
-            if pipe is not None:
-                pipe.close()
+        """End the child at once: it serves nobody else, and keeps nothing."""
+        self._process.kill()
+        self._process.wait()
+        pipes = self._process.stdin, self._process.stdout, self._process.stderr
+        for pipe in filter(None, pipes):
+            pipe.close()
 
     def _ready(self) -> bool:
         # The HTTP client is loaded while the child starts.
