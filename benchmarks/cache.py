@@ -121,10 +121,10 @@ def key_of(depends: Mapping[str, Any]) -> str:
 
 
 @cache
-def code_id() -> str:
-    """Hash of the code that decides what is written."""
-    sha = hashlib.sha256()
-    for path in sorted({file for glob in _DECIDES for file in _ROOT.glob(glob)}):
+def code_id(*more: str) -> str:
+    """Hash of the code that decides what is written, and of what more files decide."""
+    sha, globs = hashlib.sha256(), (*_DECIDES, *more)
+    for path in sorted({file for glob in globs for file in _ROOT.glob(glob)}):
         sha.update(str(path.relative_to(_ROOT)).encode() + path.read_bytes())
     return sha.hexdigest()[:16]
 

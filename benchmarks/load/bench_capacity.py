@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-import re
+import sys
 import threading
 import time
 from bisect import bisect_left, bisect_right
@@ -17,10 +17,11 @@ from typing import Any
 import click
 import numpy as np
 
-from benchmarks.cache import versions
+from benchmarks.cache import Cache, code_id, versions
 from benchmarks.options import (
     AT_LEAST_ONE,
     JSON,
+    KEPT,
     NEW_FILE,
     Decorator,
     Listed,
@@ -33,10 +34,11 @@ from benchmarks.speed.serving import Address, Paced, relayed, serving
 from benchmarks.speed.traced import FIRST_OF_PROMPT, Pace, Role, Trace
 from decoding_core.errors import EngineError
 from decoding_core.settings import MethodSettings
-from edge_app.commands.terminal import note
+from edge_app.commands.terminal import STOPPED, note
 from edge_app.evaluation import tables
 from edge_app.retrieval.context import Prompts
 from models.command_line import Command
+from models.folders import state_folder
 from models.running.settings import usable_cores
 
 STREAMED = ("generalist", "co-located")
@@ -52,6 +54,12 @@ PEOPLE = (1, 8, 16, 32, 48, 64, 80, 96)
 PASS = 43.8, 0.5
 """With one token it is the 44.3 ms of SpecSteer's table; half a millisecond is what a
 token of a prompt takes in `bench_speed.PACES`."""
+NOT_OF_A_ROW = {"ways", "trips", "people", "bounds", "cache", "fresh"} | {
+    *("plot", "markdown", "json_file")
+}
+FILES = "cloud_api/**/*.py", "benchmarks/[ls]*/*.py", "models/embedded/*.gguf"
+"""What a row depends on, besides what a text does."""
+MACHINE = platform.platform(), platform.processor(), usable_cores()
 COLOURS = "#777", "#b60", "#a3c", "#c22", "#06c", "#083"
 _SETTLING = 1.0  # seconds that everybody writes before anything counts
 _START_SECONDS = 300.0
@@ -157,17 +165,13 @@ def device_of(pair: Pair, number: int) -> Device:
 
 def figures(address: Address) -> dict[str, float]:
     """The server's own figures on the large model: passes, tokens, texts in passes."""
-    said = address.ask("/metrics").text
     names = {"passes": "batch_size_count", "texts": "batch_size_sum"}
     names["tokens"] = "read_tokens_total"
-    found = {}
-    for name, metric in names.items():
-        line = rf'^specsteer_{metric}{{model="generalist"}} (.+)$'
-        match = re.search(line, said, re.M)
-        if match is None:
-            raise EngineError(f"the server does not count {metric}")
-        found[name] = float(match[1])
-    return found
+    said = address.metrics()
+    return {
+        name: said[f'specsteer_{metric}{{model="generalist"}}']
+        for name, metric in names.items()
+    }
 
 
 def measure(
@@ -245,12 +249,22 @@ def everybody(begun: threading.Semaphore, writing: Sequence[Future[Person]]) -> 
                 raise EngineError("the server does not serve so many people at all")
 
 
-def curve(way: str, trip: float, options: Mapping[str, Any]) -> Iterator[Row]:
-    """Rows of ever more people, until p95 is above every bound. Once this machine is
-    busy, what waits is stretched twice as much. The server learns from one who writes
-    alone what a pass takes."""
+def curve(
+    way: str, trip: float, options: Mapping[str, Any], cache: Cache
+) -> Iterator[Row]:
+    """Rows of ever more people, until p95 is above every bound; those that are kept
+    first. Once this machine is busy, what waits is stretched twice as much. The server
+    learns from one who writes alone what a pass takes."""
     numbers, stretch = list(options["people"]), options["stretch"]
+    depends = {name: options[name] for name in options.keys() - NOT_OF_A_ROW}
+    depends["row"] = way, trip, max(numbers), MACHINE, code_id(*FILES), versions()
     while numbers:
+        if kept := cache.get({**depends, "people": numbers[0]}):
+            yield (row := Row(**kept))
+            if 1000 * row.p95 > max(options["bounds"]):
+                return
+            del numbers[0]
+            continue
         chosen = {**options, "stretch": stretch}
         pair = embedded(400) if options["embedded"] else paced(way, chosen)
         given = stretch if pair.engines.trace else 1.0
@@ -266,7 +280,9 @@ def curve(way: str, trip: float, options: Mapping[str, Any]) -> Iterator[Row]:
                 if may_stretch and row.busy > _BUSY:
                     stretch *= 2
                     break
-                yield replace(row, trip=trip)
+                row = replace(row, trip=trip)
+                cache.put({**depends, "people": numbers[0]}, asdict(row))
+                yield row
                 if 1000 * row.p95 > max(options["bounds"]):
                     return
                 del numbers[0]
@@ -382,6 +398,7 @@ def plot(rows: Sequence[Row], bounds: Sequence[float]) -> str:
 @option("--stretch", click.FloatRange(1.0), 3.0, "How much slower waits are played.")
 @option("--plot", NEW_FILE, None, "Write the curves there, as SVG.", metavar="FILE")
 @flag("--markdown", "A table in Markdown.")
+@KEPT
 @JSON
 def command(**options: Any) -> None:
     """How many people can write at once on one server.
@@ -400,12 +417,19 @@ def command(**options: Any) -> None:
         specsteer lab bench capacity --embedded --people 1,2,4,8 --plot curves.svg
     """
     rows: list[Row] = []
-    for way in options["ways"]:
-        near = way in STREAMED or options["embedded"]
-        for ms in (0.0,) if near else options["trips"]:
-            for row in curve(way, ms / 1000, options):
-                rows.append(row)
-                note(f"{way}, {ms:g} ms, {row.people}: p95 {1000 * row.p95:.0f} ms")
+    path = (options["cache"] or state_folder() / "bench") / "capacity.jsonl"
+    with closing(Cache(path, fresh=options["fresh"])) as cache:
+        try:
+            for way in options["ways"]:
+                near = way in STREAMED or options["embedded"]
+                for ms in (0.0,) if near else options["trips"]:
+                    for row in curve(way, ms / 1000, options, cache):
+                        rows.append(row)
+                        p95 = f"p95 {1000 * row.p95:.0f} ms"
+                        note(f"{way}, {ms:g} ms, {row.people}: {p95}")
+        except KeyboardInterrupt:
+            note("stopped; what is done is kept: the same command goes on from there")
+            sys.exit(STOPPED)
     lines = table(rows, options["bounds"])
     shown = tables.aligned(lines, left=2)
     click.echo(
@@ -418,7 +442,7 @@ def command(**options: Any) -> None:
         body = {
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
             "versions": versions(),
-            "machine": [platform.platform(), platform.processor(), usable_cores()],
+            "machine": MACHINE,
             "settings": {name: str(value) for name, value in options.items()},
             "rows": [asdict(row) for row in rows],
         }

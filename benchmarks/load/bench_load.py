@@ -10,7 +10,7 @@ import random
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,6 +24,7 @@ from websockets.exceptions import WebSocketException
 from benchmarks.options import AT_LEAST_ONE, option
 from benchmarks.speed.serving import TOKEN, Address, Embedded, child_process, serving
 from decoding_core import wire_json
+from decoding_core.errors import CloudError
 from decoding_core.messages import DraftBlock, OpenSession, Verdict, digest
 from decoding_core.settings import Terms
 from decoding_core.verifier import role_of
@@ -33,8 +34,9 @@ FACTOR = 2.0  # most that a flood may raise another user's p95, against a quiet 
 FLAT = 0.05  # growth of memory over a soak that still counts as none, of what there was
 _BEGINS_SECONDS = 3.0  # after which a flood has reached all its parts
 _SAMPLE_SECONDS = 5.0
-_WARM_UP = 0.3
-"""Part of the samples that does not count: caches fill, the allocator settles."""
+_WARM_UP = 0.3  # part of a soak in which caches fill and the allocator settles
+_IDLE_SECONDS = 30.0  # after which the server of a soak forgets a text
+_REST_SECONDS = _IDLE_SECONDS + 30.0  # that it gets to let go of what devices left
 _CONTEXT = 1024
 _OPENINGS, _HALF_HEADERS, _SLOW_READERS = 256, 128, 32  # of a flood, at once
 
@@ -153,6 +155,8 @@ async def write(home: Household, client: httpx.AsyncClient, text: Text) -> Times
             if verdict.rows:
                 row = verdict.rows[0]
                 settled = (int(row.token_ids[np.argmax(row.generalist_logprobs)]),)
+    place = f"/v1/sessions/{answer.json()['session_id']}"
+    await client.delete(place, headers=headers(text.user))
     return times
 
 
@@ -285,22 +289,26 @@ def flooded(home: Household, texts: int, rounds: int) -> tuple[float, list[str]]
     return ratio, lines
 
 
-async def soaked(home: Household, seconds: float, devices: int) -> tuple[float, str]:
-    """Have devices write texts of all lengths, leave some of them in their midst, open
-    some in vain and break some connections, until the time is over; by which part the
-    server's memory grew after the warm-up, on the line through the samples, and a line
-    that says more."""
-    end, began = time.monotonic() + seconds, time.monotonic()
-    samples: list[tuple[float, float]] = []
-    texts = rounds = 0
+async def at_rest(server: Address, most: Mapping[str, int]) -> dict[str, int]:
+    """What the server has open now that nobody writes, once it is no more than `most`
+    or has had its time to let go."""
+    until = time.monotonic() + _REST_SECONDS
+    while True:
+        counts = server.metrics()
+        found = {"open files": server.descriptors(), "threads": server.threads()}
+        for name in ("sessions", "streams", "connections"):
+            found[name] = int(counts[f"specsteer_{name}"])
+        if all(found[name] <= most[name] for name in most) or time.monotonic() > until:
+            return found
+        await asyncio.sleep(1.0)
 
-    async def sample() -> None:
-        while time.monotonic() < end:
-            await asyncio.sleep(_SAMPLE_SECONDS)
-            samples.append((time.monotonic() - began, home.server.memory() / (1 << 20)))
+
+async def write_until(end: float, home: Household, first: int) -> Counter[str]:
+    """Have six devices write texts of all lengths without a pause, leave some of them
+    in their midst and open some in vain, until the time is over; what came of it."""
+    counts = Counter[str]()
 
     async def device(number: int) -> None:
-        nonlocal texts, rounds
         choose = random.Random(number)
         async with home.client() as client:
             while time.monotonic() < end:
@@ -309,37 +317,69 @@ async def soaked(home: Household, seconds: float, devices: int) -> tuple[float, 
                     prompt=choose.randrange(20, 500),
                     rounds=choose.randrange(2, 20),
                     drafted=choose.randrange(1, 16),
-                    pause=choose.choice((0.0, 0.05, 0.5)),
+                    pause=0.0,
                     seed=choose.randrange(1 << 30),
                 )
-                texts += 1
-                if choose.random() < 0.2:  # opened in vain
-                    body = opening(home, text)
-                    await client.post(
-                        "/v1/sessions", json=body, headers=headers(text.user)
-                    )
-                elif choose.random() < 0.2:  # left in its midst
-                    with suppress(TimeoutError):
-                        async with asyncio.timeout(choose.uniform(0.1, 2)):
-                            await write(home, client, text)
-                else:
-                    times = await write(home, client, text)
-                    rounds += 1 + len(times.rounds)
+                if choose.random() < 0.2:
+                    body, user = opening(home, text), headers(text.user)
+                    answer = await client.post("/v1/sessions", json=body, headers=user)
+                    counts[f"opened in vain ({answer.status_code})"] += 1
+                    continue
+                leaves = choose.uniform(0.1, 2) if choose.random() < 0.2 else None
+                try:
+                    async with asyncio.timeout(leaves):
+                        times = await write(home, client, text)
+                    counts["written"] += 1
+                    counts["blocks of these"] += 1 + len(times.rounds)
+                except TimeoutError:
+                    if leaves is None:
+                        raise
+                    counts["left in their midst"] += 1
 
-    async with asyncio.TaskGroup() as group:
-        group.create_task(sample())
-        for number in range(devices):
-            group.create_task(device(number))
-    at, memory = np.array(samples[int(_WARM_UP * len(samples)) :]).T
-    slope, start = np.polyfit(at, memory, 1)
-    first, last = start + slope * at[0], start + slope * at[-1]
-    growth = float(last / first - 1)
-    return growth, (
-        f"{(time.monotonic() - began) / 60:.1f} minutes, {texts} texts, {rounds} "
-        f"rounds: {first:.1f} MiB at first, {last:.1f} at last "
-        f"({100 * growth:+.1f} %), {memory.max():.1f} at most; "
-        f"{home.server.descriptors()} files open at the end"
-    )
+    try:
+        async with asyncio.TaskGroup() as group:
+            for number in range(first, first + 6):
+                group.create_task(device(number))
+    except ExceptionGroup as failed:
+        raise CloudError(f"a device failed: {failed.exceptions[0]!r}") from failed
+    return counts
+
+
+async def soaked(home: Household, seconds: float) -> tuple[list[str], list[str]]:
+    """Have devices write for so long, and rest after the warm-up and at the end: lines
+    of what the server had at both times, and what of it grew."""
+    server, samples = home.server, []
+    await write_until(time.monotonic() + _WARM_UP * seconds, home, 0)
+    begin = await at_rest(server, {"sessions": 0, "streams": 0})
+    end = time.monotonic() + (1 - _WARM_UP) * seconds
+
+    async def sample() -> None:
+        while (now := time.monotonic()) < end:
+            samples.append((now, server.memory() / (1 << 20)))
+            await asyncio.sleep(_SAMPLE_SECONDS)
+
+    counts, _ = await asyncio.gather(write_until(end, home, 6), sample())
+    left = await at_rest(server, begin)
+    at, memory = np.array(samples).T
+    line = np.polyfit(at - at[0], memory, 1)
+    first, last = np.polyval(line, (0.0, at[-1] - at[0]))
+    what = ", ".join(f"{count} {name}" for name, count in counts.items())
+    lines = [
+        f"{(1 - _WARM_UP) * seconds / 60:.1f} minutes behind the warm-up: {what}",
+        f"{'':12}{'warmed up':>12}{'at the end':>12}",
+        f"{'memory':12}{first:8.1f} MiB{last:8.1f} MiB"
+        f"   on the line through {len(samples)} samples; {memory.max():.1f} at most",
+        *(f"{name:12}{count:12}{left[name]:12}" for name, count in begin.items()),
+    ]
+    grown = [
+        f"{name} grew from {count} to {left[name]}, and stayed for "
+        f"{_REST_SECONDS:.0f} s after the last device had gone"
+        for name, count in begin.items()
+        if left[name] > count
+    ]
+    if last > (1 + FLAT) * first:
+        grown.insert(0, f"memory grew by {last / first - 1:.0%}, from {first:.1f} MiB")
+    return lines, grown
 
 
 @click.command("load", cls=Command)
@@ -350,7 +390,7 @@ async def soaked(home: Household, seconds: float, devices: int) -> tuple[float, 
     "--soak",
     click.FloatRange(0.5),
     None,
-    "Instead: six devices write so long; does the memory stay flat?",
+    "Instead: six devices write so long; does the server keep anything of it?",
     metavar="MINUTES",
 )
 def command(slots: int, rounds: int, runs: int, soak: float | None) -> None:
@@ -364,18 +404,24 @@ def command(slots: int, rounds: int, runs: int, soak: float | None) -> None:
     are not read and requests that never end, over and over, at low priority. The exit
     status is 1 if the other user's p95 is more than twice that of a quiet server.
 
-    The devices of a soak are of three users; they leave some texts in their midst, or
-    only open them. The exit status is 1 if the server's memory grows by more than a
-    twentieth, on the line through the samples after the first third.
+    The devices of a soak are of three users and write without a pause; they leave some
+    texts in their midst, or only open them, which the server forgets after 30 seconds
+    here. The exit status is 1 if, after the first third, its memory grows by more than
+    a twentieth, on the line through the samples, or if it has more open files, threads,
+    texts, streams or connections after the devices have gone than after that third.
     """
+    if soak:
+        with serving(Embedded(_CONTEXT), slots, _IDLE_SECONDS) as server:
+            home = Household(server, server.ask("/v1/models").json())
+            lines, grown = asyncio.run(soaked(home, 60 * soak))
+        click.echo("\n".join(lines))
+        if grown:
+            raise click.ClickException(f"the server leaks: {'; '.join(grown)}")
+        return
     worst = 0.0
-    for _ in range(1 if soak else runs):
+    for _ in range(runs):
         with serving(Embedded(_CONTEXT), slots) as server:
             home = Household(server, server.ask("/v1/models").json())
-            if soak:
-                growth, line = asyncio.run(soaked(home, 60 * soak, devices=6))
-                click.echo(line)
-                sys.exit(growth > FLAT)
             ratio, lines = flooded(home, 4, rounds)
         click.echo("\n".join(lines))
         worst = max(worst, ratio)

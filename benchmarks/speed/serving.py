@@ -106,8 +106,8 @@ TOKEN = "token-of-"  # what the token of a user's device begins with
 
 
 def serve() -> None:
-    """Run the server whose pickled `Engines` and slots stand in the first line of
-    standard input, until that ends. Says its address in one line of JSON."""
+    """Run the server whose pickled `Engines`, slots and idle time stand in the first
+    line of standard input, until that ends. Says its address in one line of JSON."""
     # FastAPI costs half a second that the device's process does not pay.
     from cloud_api.auth import Caller, Scope
     from cloud_api.run import create_app, listen, room_for_connections
@@ -125,10 +125,12 @@ def serve() -> None:
             """No token is wrong."""
             return 0.0
 
-    packed, slots = sys.stdin.readline().split()
+    packed, slots, idle = sys.stdin.readline().split()
     engines: Engines = pickle.loads(bytes.fromhex(packed))
     room = room_for_connections(ConnectionLimits().connections)
-    settings = ServerSettings(connections=ConnectionLimits(room))
+    settings = ServerSettings(
+        idle_seconds=float(idle), connections=ConnectionLimits(room)
+    )
     app = create_app(settings, partial(engines.server, int(slots)), AnyUser())
     serve_until_stdin_ends(app, listen("127.0.0.1", 0))
 
@@ -180,6 +182,16 @@ class Address:
         """Files and sockets that the process has open."""
         return len(list(Path(f"/proc/{self.process.pid}/fd").iterdir()))
 
+    def threads(self) -> int:
+        """Threads that the process has."""
+        return len(list(Path(f"/proc/{self.process.pid}/task").iterdir()))
+
+    def metrics(self) -> dict[str, float]:
+        """What the server counts, by name and labels."""
+        lines = self.ask("/metrics").raise_for_status().text.splitlines()
+        counts = (line.rpartition(" ") for line in lines if not line.startswith("#"))
+        return {name: float(count) for name, _, count in counts}
+
     def ask(self, path: str) -> httpx.Response:
         """What the server says at a path."""
         headers = {"Authorization": f"Bearer {self.token}"}
@@ -190,10 +202,11 @@ class Address:
 
 
 @contextmanager
-def serving(engines: Engines, slots: int = 4) -> Iterator[Address]:
-    """A server process with the large half of a pair, ready to verify. Raises
-    CloudUnreachableError if it ended before it was ready."""
-    order = f"{pickle.dumps(engines).hex()} {slots}"
+def serving(engines: Engines, slots: int = 4, idle: float = 600.0) -> Iterator[Address]:
+    """A server process with the large half of a pair, ready to verify, that forgets a
+    text after `idle` seconds. Raises CloudUnreachableError if it ended before it was
+    ready."""
+    order = f"{pickle.dumps(engines).hex()} {slots} {idle}"
     with child_process(f"{__name__}:serve", order) as (child, line):
         address = Address(json.loads(line)["url"], child)
         while address.ask("/readyz").is_error:

@@ -1,12 +1,15 @@
 """`specsteer lab bench capacity`: from what people saw to how many there may be."""
 
 import json
+from contextlib import nullcontext
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from benchmarks.load import bench_capacity
 from benchmarks.load.bench_capacity import (
     BOUNDS,
     WAYS,
@@ -50,6 +53,34 @@ def test_how_many_people_have_a_bound():
     assert [one["at"] for one in shown] == ["1", "32"]
     drawn = ElementTree.fromstring(plot([*slow, *seen], BOUNDS))
     assert len(drawn.findall(".//{*}path")) == 1 + len(BOUNDS) + 2
+
+
+def test_a_stopped_run_goes_on(monkeypatch):
+    """Ctrl-C loses the number that was being measured; another setting, all."""
+    served = SimpleNamespace()
+    monkeypatch.setattr(bench_capacity, "serving", lambda *_: nullcontext(served))
+    stops_at, measured = set(), []
+
+    def measure(_pair, way, _address, _near, people, options):
+        if options["seconds"] != 1.0:  # not the one who writes alone first
+            if people in stops_at:
+                raise KeyboardInterrupt
+            measured.append(people)
+        return rows(way, 0.0, (people, 10.0))[0]
+
+    monkeypatch.setattr(bench_capacity, "measure", measure)
+    for stops, seconds, code, new in (
+        ({16}, "2", 130, [1, 8]),
+        (set(), "2", 0, [16]),
+        (set(), "2", 0, []),
+        (set(), "3", 0, [1, 8, 16]),
+    ):
+        measured.clear()
+        stops_at = stops
+        words = "--ways", "steering", "--trips", "0", "--people", "1,8,16"
+        result = CliRunner().invoke(command, [*words, "--seconds", seconds])
+        assert (result.exit_code, measured) == (code, new)
+        assert result.stderr.count("p95 10 ms") == 3 - (code != 0)
 
 
 @pytest.mark.slow
