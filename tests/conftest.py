@@ -3,6 +3,7 @@ import itertools
 import os
 
 import pytest
+from _pytest.unraisableexception import gc_collect_iterations_key
 from hypothesis import HealthCheck, settings
 
 from models.running.settings import default_threads
@@ -32,6 +33,12 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"
 os.environ["SPECSTEER_THREADS"] = str(default_threads())
 # The servers of the tests are on this machine: no proxy leads to them.
 os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1,localhost"
+
+
+def pytest_configure(config):
+    """At its end each process looks for garbage once, not five times: what hides behind
+    other garbage longer than that is of PyPy."""
+    config.stash[gc_collect_iterations_key] = 1
 
 
 def pytest_collection_modifyitems(items):

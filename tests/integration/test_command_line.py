@@ -104,7 +104,7 @@ def test_a_specialist_of_another_vocabulary_at_a_server(write, home, other_vocab
     """Nothing needs to be set up: it writes over bytes, the tokens of the server are
     kept, and where the base runs is said to whoever named another place. A method that
     cannot do it says so."""
-    strange = ("x", "--sample", "--max-tokens", "8", "--specialist", other_vocabulary)
+    strange = ("x", "--max-tokens", "8", "--specialist", other_vocabulary)
     result = write(*strange, "--base", "cloud")
     assert (result.exit_code, bool(result.stdout.strip())) == (0, True), result.stderr
     assert "so the base runs on this device" in result.stderr

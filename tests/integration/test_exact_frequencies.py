@@ -134,13 +134,8 @@ def cell_of(pair, firsts, seconds):
     return len(seconds) + (1 + firsts[1:].index(first) if first in firsts else 3)
 
 
-@pytest.mark.parametrize(
-    "method",
-    [
-        pytest.param(one, marks=[pytest.mark.slow] if one != "lossless" else [])
-        for one in TARGETS
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("method", TARGETS)
 def test_two_tokens_follow_their_distribution(method, three, specialist):
     """Frequencies of six cells of 600 seeds; `farthest` is Weissman's bound."""
     target = TARGETS[method]

@@ -193,7 +193,7 @@ def check(write, method, seed, tokens, count, window=None, losses=LOSSES):
 def test_losses_do_not_show(server, specialist):
     """One loss of each kind that leaves the process; the slow test has more of all."""
     with texts(server, specialist) as write:
-        check(write, "steering", 2, 24, 3)
+        check(write, "steering", 2, 16, 3)
 
 
 @pytest.mark.slow

@@ -81,7 +81,7 @@ def service(tmp_path, server):
     service.close()
 
 
-def write(service, personalisation="bm25", max_tokens=40, **options):
+def write(service, personalisation="bm25", max_tokens=24, **options):
     events = []
     request = WriteRequest(
         Request("Thank Ana for the photos.", recipient="Ana"),

@@ -36,8 +36,17 @@ from tests.writing import MESSAGES, PRIVATE, Writing
 LOSSES = ("restart", "expire", "evict", "drop")
 SIZE = len(OWN.pieces)
 METHODS = pytest.mark.parametrize(
-    "method", ["steering", "lossless", "coupled", "speculative"]
+    "method",
+    [
+        *("steering", "lossless"),
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("coupled", "speculative")
+        ),
+    ],
 )
+"""One that the server decides and one that the device does; the others in turns with
+them, as all four do without a socket in test_bytes_verifier."""
 
 
 class ServersText(FakeText):

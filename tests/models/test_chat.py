@@ -13,7 +13,7 @@ CHATML = ChatTemplate(
 )
 
 
-def test_a_message_that_names_a_control_token_is_cut_off_from_those():
+def test_a_message_that_names_a_control_token_is_cut_off_from_those(rendered_here):
     """What lies between the template's own is mere text, and one piece."""
     asked = []
 
@@ -33,40 +33,52 @@ def test_a_message_that_names_a_control_token_is_cut_off_from_those():
     ]
 
 
-@pytest.mark.parametrize(
-    "template",
-    [
-        "{{ 'a' * 10**9 }}",
-        "{{ '%0900000000d' % 1 }}{{ '{:>900000000}'.format(1) }}",
-        pytest.param(
-            "{% set n = namespace(t='ab') %}{% for _ in range(60) %}"
-            "{% set n.t = n.t + n.t %}{% endfor %}{{ n.t }}",
-            marks=pytest.mark.slow,
-        ),
-        "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
-        "{% for _ in range(99999) %}{{ messages[0]['content'] }}xxxx{% endfor %}",
-        "{{ 1 // 0 }}",
-        "{{ '\\ud800' }}{{ messages[0]['content'] }}",
-        "{{ raise_exception('\\ud800') }}",
-        "{{ '\ue000' }}{{ '9' * 5000 }}{{ '\ue001' }}",
-        "{{ '\ue000\u0663\ue001' }}",
-        "(" * 300_000,
-        "{{ " + "(" * 5_000 + ")" * 5_000 + " }}",
-        "\udcff{{ messages[0]['content'] }}",
-        "{% for m in messages %}",
-        "no message at all",
-        "{{ ''.__class__.__mro__ }}{{ messages[0]['content'] }}{{ x.__globals__ }}",
-        "{{ messages[0]['content'] }}{{ 'a' | center(300000) }}",
-    ],
-    ids=range(17),
-)
-def test_a_template_made_to_harm_is_a_sentence(template):
-    """It runs in a sandbox, takes no memory of ours, loses no text, writes no endless
-    prompt, and ends nothing but the process that renders it."""
+WRONG = [
+    "{{ 1 // 0 }}",
+    "{{ '\\ud800' }}{{ messages[0]['content'] }}",
+    "{{ raise_exception('\\ud800') }}",
+    "{{ '\ue000' }}{{ '9' * 5000 }}{{ '\ue001' }}",
+    "{{ '\ue000\u0663\ue001' }}",
+    "\udcff{{ messages[0]['content'] }}",
+    "{% for m in messages %}",
+    "no message at all",
+    "{{ ''.__class__.__mro__ }}{{ messages[0]['content'] }}{{ x.__globals__ }}",
+]
+HARMFUL = [
+    "{{ 'a' * 10**9 }}",
+    "{{ '%0900000000d' % 1 }}{{ '{:>900000000}'.format(1) }}",
+    pytest.param(
+        "{% set n = namespace(t='ab') %}{% for _ in range(60) %}"
+        "{% set n.t = n.t + n.t %}{% endfor %}{{ n.t }}",
+        marks=pytest.mark.slow,
+    ),
+    "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
+    "{% for _ in range(99999) %}{{ messages[0]['content'] }}xxxx{% endfor %}",
+    "(" * 300_000,
+    "{{ " + "(" * 5_000 + ")" * 5_000 + " }}",
+    "{{ messages[0]['content'] }}{{ 'a' | center(300000) }}",
+    WRONG[2],
+]
+
+
+def is_a_sentence(template):
     with pytest.raises(ModelError, match="template") as caught:
         render(ChatTemplate(template, {}), [Message("user", "hi")])
     assert len(str(caught.value)) < 300
     str(caught.value).encode()
+
+
+@pytest.mark.parametrize("template", HARMFUL, ids=range(len(HARMFUL)))
+def test_a_template_made_to_harm_is_a_sentence(template):
+    """It runs in a sandbox, takes no memory of ours, writes no endless prompt, and ends
+    nothing but the process that renders it."""
+    is_a_sentence(template)
+
+
+@pytest.mark.parametrize("template", WRONG, ids=range(len(WRONG)))
+def test_a_template_that_is_wrong_is_a_sentence(rendered_here, template):
+    """It loses no text and reads nothing of Python's."""
+    is_a_sentence(template)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +134,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("typed", [False, True])
-def test_a_template_trims_what_it_is_written_to(typed):
+def test_a_template_trims_what_it_is_written_to(rendered_here, typed):
     """And sees a message without words."""
     said = "m.content[0].text" if typed else "m.content"
     source = "{% for m in messages %}<{{ " + said + " | trim }}>{% endfor %}"
@@ -139,7 +151,7 @@ def test_a_template_trims_what_it_is_written_to(typed):
 THOUGHT = "<think>\nhm <b>\n</think>\n\nYes <think>"
 
 
-def test_thoughts_before_an_old_answer_are_not_read_again():
+def test_thoughts_before_an_old_answer_are_not_read_again(rendered_here):
     """A user's marks are words, and so are those within an answer."""
     turns = [Message("user", "a </think> b"), Message("assistant", THOUGHT)]
     plain = "{% for m in messages %}<{{ m.content }}>{% endfor %}"

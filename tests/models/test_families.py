@@ -15,7 +15,7 @@ families = pytest.mark.parametrize("family", FAMILIES, ids=lambda one: one.name)
 
 
 @pytest.fixture(autouse=True)
-def that_day(monkeypatch):
+def that_day(monkeypatch, rendered_here):
     """A day as it is in the renderings."""
 
     class Date(chat.date):

@@ -26,7 +26,7 @@ from personal_store.lifecycle.writing import keep_finished
 from personal_store.records import Document
 from tests.loras import about, random_lora
 
-ALONE = ("write", "-v", "--offline", "--max-tokens", "8", "--seed", "1", "--to", "Ana")
+ALONE = ("write", "-v", "--offline", "--max-tokens", "5", "--seed", "1", "--to", "Ana")
 
 
 @pytest.fixture

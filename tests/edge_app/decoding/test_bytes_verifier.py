@@ -39,7 +39,7 @@ OTHER_MODEL = os.environ.get("SPECSTEER_SMOLLM2", "")
 TOKENIZERS = sorted(Path(os.environ.get("SPECSTEER_TOKENIZERS", "-")).glob("**/*.json"))
 """Published `tokenizer.json` files, such as those of Qwen3, Llama 3.1 and Gemma 3."""
 EXAMPLES = pytest.mark.parametrize(
-    "examples", [200, pytest.param(10_000, marks=pytest.mark.slow)]
+    "examples", [60, pytest.param(10_000, marks=pytest.mark.slow)]
 )
 VOCABULARIES = pytest.mark.parametrize(
     "name",
@@ -183,7 +183,7 @@ def test_rows_hang_on_what_stands_before_them_alone():
 
     tokens = st.lists(st.sampled_from(letters), max_size=6).map(tuple)
 
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=60, deadline=None)
     @given(tokens, tokens.filter(len), tokens.filter(len), st.integers(0, 3))
     def same(text, draft, other, back):
         ((ids, logprobs),) = row(text, len(text), draft[:3])
@@ -224,7 +224,7 @@ def test_no_loss_shows_in_a_text_in_bytes(method, seeds):
     """A line and a server that fail in every way, with blocks cut within characters."""
     for seed in seeds:
         chance = random.Random(seed)
-        for window in (1, 2, 4):
+        for window in (1, 4) if len(seeds) == 1 else (1, 2, 4):
             chosen = MethodSettings(
                 method=method,
                 temperature=0.7 * (seed > 0),

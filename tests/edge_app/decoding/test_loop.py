@@ -84,7 +84,7 @@ def test_how_a_text_was_read_changes_no_token(method):
         )
         verifier = Forgetting(*models[1:])
         verifier.every, verifier.models = every, models[1:]
-        writing = Writing(settings, models[0], verifier, max_tokens=30, end_ids=())
+        writing = Writing(settings, models[0], verifier, max_tokens=20, end_ids=())
         texts.add(tuple(writing.run()))
     assert len(texts) == 1
 
@@ -190,7 +190,7 @@ def test_where_blocks_end_changes_no_text(method, temperature, seeds):
                 seed=seed,
                 threshold=(0.5, "auto")[seed % 2],
             )
-            writing = hashed(settings, str(seed), max_tokens=50)
+            writing = hashed(settings, str(seed), max_tokens=30)
             writing.run()
             texts.append(writing.emitter.tokens)
         assert all(text == texts[0] for text in texts)

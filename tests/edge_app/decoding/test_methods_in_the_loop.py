@@ -99,6 +99,7 @@ EMITTED = [
 NAMES = [" ".join(map(str, changes.values())) for changes, _ in EMITTED]
 REPEATING = (
     *("lossless 2.0 6", "lossless 0.8", "generalist", "contrast 1.5 0.0"),
+    "speculative",  # of one token exactly below
     *("costeer", "lightcosteer"),
 )
 """The same methods or rules again, otherwise set: the slow tests count them."""

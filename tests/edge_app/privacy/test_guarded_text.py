@@ -47,7 +47,7 @@ def test_the_person_reads_the_words_and_the_server_stand_ins(in_bytes):
 
 
 @pytest.mark.parametrize("mode", ["placeholder", "local"])
-@pytest.mark.parametrize("apart", [17, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("apart", [31, pytest.param(1, marks=pytest.mark.slow)])
 def test_what_is_given_passes_the_gate_as_what_is_written_does(mode, apart):
     """Wherever the text stands when it is gone on with, also within a secret."""
     length = len(GuardedRun(KEEPS_ALL).writer.script) - 1
@@ -82,7 +82,7 @@ def leaking(count, seed, set_, **options):
 
 @pytest.mark.parametrize("set_", ["tuned", "held_out"])
 def test_planted_secrets_do_not_leave(set_):
-    assert not leaking(20, 1, set_)
+    assert not leaking(12, 1, set_)
 
 
 def test_planted_secrets_do_not_leave_in_bytes():
@@ -152,10 +152,10 @@ def test_without_a_guard_the_secrets_leave_and_with_one_they_do_not(method):
     [
         ("steering", 1, 1, None, 2),
         ("rejection", 3, 2, 1e6, 3),
-        ("coupled", 4, 2, None, 12),
         *(
             pytest.param(*other, marks=pytest.mark.slow)
             for other in (
+                ("coupled", 4, 2, None, 12),
                 ("speculative", 4, 2, 1e6, 5),
                 ("lossless", 7, 3, None, 16),
                 ("costeer", 7, 1, None, 24),

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from textual._compositor import Compositor
 from tui_helpers import settled
 
 from tests.terminals import Terminal
@@ -26,6 +27,17 @@ def pilot_waits_for_facts(monkeypatch):
     """Textual takes a process that gets no core for one that is idle."""
     monkeypatch.setattr("textual.app.wait_for_idle", settled)
     monkeypatch.setattr("textual.pilot.wait_for_idle", settled)
+
+
+@pytest.fixture
+def drawn_when_asked(monkeypatch):
+    """Nothing is drawn but what a test looks at: a third of the time of an app without
+    a terminal goes into frames that nobody sees."""
+
+    def no_frame(compositor, *_, **__):
+        compositor._dirty_regions.clear()
+
+    monkeypatch.setattr(Compositor, "render_update", no_frame)
 
 
 @pytest.fixture

@@ -29,6 +29,8 @@ from models.prompts import Request
 from tests.hostile import HOSTILE, MARK, dangers
 from tests.waiting import PATIENCE
 
+pytestmark = pytest.mark.usefixtures("drawn_when_asked")
+
 STRINGS = {
     "a folder of nobody": "~x/",
     "a closing tag": "[/b]",

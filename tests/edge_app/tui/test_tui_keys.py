@@ -24,6 +24,8 @@ from edge_app.tui.screens.save import SaveDialog
 from edge_app.tui.terminal import put_right
 from tests.terminals import ctrl
 
+pytestmark = pytest.mark.usefixtures("drawn_when_asked")
+
 SENT = (
     "a\x1b[200~red \x1b[31m" + "and a line of more than thirty letters\n\x11\x1b\x13"
     "\x1b[20\x1b\x1b[201~b\x1b[D\x1b[200~x\x1b[201~"

@@ -36,6 +36,8 @@ from edge_app.tui.screens.save import Piece
 from models.prompts import Request
 from tests.waiting import PATIENCE
 
+pytestmark = pytest.mark.usefixtures("drawn_when_asked")
+
 LETTERS = (
     Source(
         7, "email from Ana Ruiz <ana@x.org>, 2026-07-01: The boat", 2.0, {}, "When?"

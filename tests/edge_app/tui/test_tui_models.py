@@ -20,6 +20,8 @@ from tests.hostile import HOSTILE, dangers
 from tests.models.local.small_hub import asked_hub
 from tests.models.local.test_finding import header_only
 
+pytestmark = pytest.mark.usefixtures("drawn_when_asked")
+
 PAIR = next(one for one in known_pairs() if one.specialist == "smollm2-360m")
 ROLES = "specialist", "generalist"
 

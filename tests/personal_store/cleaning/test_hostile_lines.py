@@ -134,15 +134,15 @@ def test_no_bytes_stop_the_parser(head, body, html):
 
 
 HOSTILE = (
-    *("> " * 400_000, "wrote: 1@" * 200_000, "<div>" * 200_000, "a@" * 500_000 + ":"),
-    *("1" * 2_000_000, "-- \nx\n" * 100_000, "Sent from my iPhone\n\n" * 50_000),
-    *("Best,\n" * 100_000, "> x\n" * 200_000, "<blockquote>" * 100_000),
-    '<blockquote type="cite">' * 9_000,
-    '<div class="gmail_quote">x</div>y' * 20_000,
-    "-----\nTel: +49 30 555 1234\n" * 20_000,
-    "Sam\nTel: +49 30 555 1234\n\n" * 20_000,
-    "on 1 a@b.org " * 100_000 + ":",
-    '<a title="' * 100_000,
+    *("> " * 200_000, "wrote: 1@" * 100_000, "<div>" * 100_000, "a@" * 250_000 + ":"),
+    *("1" * 1_000_000, "-- \nx\n" * 50_000, "Sent from my iPhone\n\n" * 25_000),
+    *("Best,\n" * 50_000, "> x\n" * 100_000, "<blockquote>" * 50_000),
+    '<blockquote type="cite">' * 4_000,
+    '<div class="gmail_quote">x</div>y' * 10_000,
+    "-----\nTel: +49 30 555 1234\n" * 10_000,
+    "Sam\nTel: +49 30 555 1234\n\n" * 10_000,
+    "on 1 a@b.org " * 50_000 + ":",
+    '<a title="' * 50_000,
 )
 
 

@@ -63,7 +63,7 @@ def test_a_wrong_key_and_none_are_a_sentence(path, monkeypatch):
         decrypt(path)
     with pytest.raises(StoreError, match="8 characters"):
         encrypt(path, "short")
-    encrypt(path, KEY)
+    encrypt(path, RAW)
     with pytest.raises(StoreError, match="already"):
         encrypt(path, RAW)
     monkeypatch.setattr(keys, "_known", {})

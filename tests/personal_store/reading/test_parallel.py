@@ -88,7 +88,7 @@ def stored(path, box):
 
 def test_many_processes_make_the_same_store(tmp_path, monkeypatch, small_counts):
     """Texts, order, bodies kept, failures, counts and places."""
-    box = mailbox_file(tmp_path / "takeout.mbox", 300)
+    box = mailbox_file(tmp_path / "takeout.mbox", 120)
     with box.open("ab") as file:
         file.write(mailbox([b"Subject: by nobody\n\nThree words here.\n"]))
     popen, started = subprocess.Popen, []
@@ -143,11 +143,11 @@ def test_a_killed_reader_is_a_sentence(tmp_path, small_counts, monkeypatch):
     """And one that cannot start says why."""
     found = []
     with Readers(2) as readers, pytest.raises(StoreError, match=r"signal 9.*is safe"):
-        for item in readers.read(letters(900)):
+        for item in readers.read(letters(300)):
             found.append(item)
             for one in readers._all:
                 one.process.kill()
-    assert len(found) < 900
+    assert len(found) < 300
     assert all(one.process.returncode is not None for one in readers._all)
     read_by("raise SystemExit('no module here')", tmp_path, monkeypatch)
     with Readers(1) as readers, pytest.raises(StoreError, match="1: no module here"):
