@@ -67,6 +67,7 @@ _SAID_NOT = (
     r"(?:the |at |on |for |about )?\w+"
 )
 """What is to be left out, and who is addressed."""
+_GIVES: dict[str, str] = _TABLE["gives"]
 KINDS = (*_INSERTED, "answer")
 
 
@@ -74,7 +75,10 @@ def plants(sound: Sound, rng: Random) -> Iterator[Planted]:
     """One fault of each sort that the draft has a place for."""
     for kind, pattern in _PATTERNS.items():
         yield from _changed(sound, kind, re.compile(pattern), rng)
+    told = f"{sound.request.text}\n{sound.notes}"
     for kind, sentences in _INSERTED.items():
+        if kind in _GIVES and re.search(_GIVES[kind], told):
+            continue
         planted = _inserted(sound, kind, rng.choice(sentences), rng)
         if planted is not None:
             yield planted

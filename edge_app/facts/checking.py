@@ -12,12 +12,19 @@ import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any
 
 from edge_app.facts.phrases import COMMON, NEGATIONS, Span, WordsOf, forms_of, stem
-from edge_app.facts.values import ENGLISH, KINDS, Language, language, loose_month
+from edge_app.facts.values import (
+    ENGLISH,
+    KINDS,
+    Language,
+    language,
+    loose_month,
+    words_of,
+)
 from edge_app.privacy.guard.words import (
     common_words,
     fold,
@@ -49,6 +56,10 @@ _SUBJECTS, _BEHIND_NO, _DECLINES, _STOPS, _DOES, _ERRANDS = (
     frozenset(_TABLE[name].split())
     for name in ("subjects", "behind_no", "declines", "stops", "does", "errands")
 )
+_ASSENTS, _DISSENTS, _OTHERS, _BREAKS = (
+    frozenset(_TABLE[name].split())
+    for name in ("assents", "dissents", "others", "breaks")
+)
 _NO_NAMES |= WORDS["titles"] | WORDS["greetings"]
 
 
@@ -56,7 +67,7 @@ _NO_NAMES |= WORDS["titles"] | WORDS["greetings"]
 class Fact:
     """A fact as it stands in a draft or a request."""
 
-    kind: str  # of `KINDS`, or `name`, `address`, `answer`
+    kind: str  # of `KINDS`, or `name`, `address`, `answer`, `question`
     text: str
     span: tuple[int, int]
 
@@ -254,7 +265,11 @@ class Checker:
         self._asked = _Text(request, self._spoken)
         self._recipient = _Text(recipient, self._spoken)
         self._questions = list(_questions_of(answered, self._spoken))
-        told = (recipient, request, *notes, answered, *letters)
+        self._letters = list(letters)
+        given = recipient, request, *notes, answered
+        self._known = {stem(w.text) for w in words_of("\n\n".join(given), self._spoken)}
+        told = (*given, *self._letters)
+        self._stated = _Text(_ASKS.sub(" ", request), self._spoken)
         self._read = _Text("\n\n".join(told), self._spoken)
 
     def check(self, draft: str) -> Report:
@@ -265,6 +280,7 @@ class Checker:
         ]
         found += [one for one in text.named() if fold(one.text) not in self._read.names]
         found += _turned(self._asked, text)
+        found += _strange_answers(self._stated, self._known, self._letters, text)
         invented: list[Fact] = []
         for fact in sorted(found, key=lambda one: (one.span[0], -one.span[1])):
             before = invented[-1] if invented else Fact("", "", (-2, -2))
@@ -305,6 +321,24 @@ _DENY = NEGATIONS | {"unable"}
 _BEHIND_NO |= _SUBJECTS | {",", "."}
 _STOPS |= set(".,;:?!")
 _ANSWERS = "yes", "no"
+_ASKS = re.compile(
+    r"\bask(?:s|ed|ing)?\b[^.;:!?\n]*?\b(?:if|whether|wh\w+|how)\b[^.;:,!?\n]*\??"
+    r"|(?:^|[.;:!?,\n]\s*|\band\s+)(?:(?:can|could|would|will|do|does|did|has|have|may"
+    r"|shall|should|is|are) (?:s?he|they|it|we)|(?:is|are) (?:there|the|her|his)"
+    r"|(?:can|could|does|has) (?:the|her|his))\b[^.;:,!?\n]*\??",
+    re.IGNORECASE,
+)
+"""What a request has asked of somebody: it states nothing."""
+_DENIES_ONESELF = re.compile(
+    r"(?:[.,;:?!]|\b(?:am|are|but|can|could|i|so|we|will|would)\b[^.,;:?!]*) "
+    r"(?:no|not(?! to\b)|never|unable)\b"
+)
+"""Not: tell him not to come."""
+_REQUESTS = re.compile(
+    r"\?|\b(?:please|wonder\w*|ask\w*|hope you|let me know|(?:tell|show|send) (?:me|us)"
+    r"|(?:can|could|would|will) you|(?:like|love|want|need) (?:you )?to know)\b",
+    re.IGNORECASE,
+)
 _LONGEST_ANSWER = 9  # words that are shown of a missing one
 _REACH = 6  # words behind a denial of which it may be said
 
@@ -319,7 +353,9 @@ def _polarities(text: _Text) -> tuple[dict[str, Span], dict[str, Span]]:
     for at, word in enumerate(text.words):
         after = text.words[at + 1].text if at + 1 < len(text.words) else ""
         new = not at or text.words[at - 1].sentence != word.sentence
-        if new or word.text in _STOPS or (word.text in _SUBJECTS and since):
+        turned = at > 0 and text.words[at - 1].text in _DOES  # "no way am I"
+        begun = word.text in _SUBJECTS and since and not turned
+        if new or word.text in _STOPS or begun:
             since, found = _REACH + 1, True
         if word.text in _DENY and not (word.text == "no" and after in _BEHIND_NO):
             since, found = 0, False
@@ -351,37 +387,91 @@ def _turned(asked: _Text, text: _Text) -> Iterator[Fact]:
         for key, span in mine.items()
         if key not in other and key in wanted and key not in theirs
     ]
-    words = {word.text for word in asked.words}
-    accepts = bool(words & {"yes", "accept", "confirm"})
-    accepts = accepts or any(True for _ in _answers(asked, "yes"))
-    declines = bool(words & _DECLINES) or any(True for _ in _answers(asked, "no"))
-    declines = declines or any(
-        one.text == "no" and (other.text in _BEHIND_NO or other.begins)
-        for one, other in pairwise(asked.words)
-    )
-    if not declines and (accepts or not denied):
-        spans += _answers(text, "firm no")
-    elif declines and not accepts:
-        given = (*_answers(text, "clear yes"), *_answers(text, "taking part"))
-        spans += [one for one in given if text.words[one.last - 1].text not in plain]
+    (mine, hers), (wanted, theirs) = _by_whom(text), _by_whom(asked)
+    spans += [
+        mine[key] for key in mine.keys() & theirs.keys() - wanted.keys() - hers.keys()
+    ]
     for span in spans:
         first, last = text.where(span)
         yield Fact("answer", text.raw[first:last], (first, last))
 
 
+def _strange_answers(
+    stated: _Text, known: set[str], letters: Sequence[str], text: _Text
+) -> Iterator[Fact]:
+    """What a draft accepts or refuses though nothing `stated` does, or of another thing
+    than the `known` ones; not a sentence that most letters have."""
+    words, (_, plain) = {word.text for word in stated.words}, _polarities(stated)
+    meant = {_TABLE["meant"].get(word) for word in words}
+    accepts = "yes" in meant or _says(stated, "yes", "acceptance")
+    declines = "no" in meant or _says(stated, "no", "refusal")
+    clauses = " ".join(f". {w.text}" if w.begins else w.text for w in stated.words)
+    hints = not words.isdisjoint(_DISSENTS) or bool(_DENIES_ONESELF.search(clauses))
+    accepts, declines = (
+        accepts or (not declines and not words.isdisjoint(_ASSENTS)),
+        declines or (not accepts and hints),
+    )
+    for answer, given in (("acceptance", accepts), ("refusal", declines)):
+        for span in _answers(text, answer):
+            first, last = text.where(span)
+            begin = 1 + max(text.raw.rfind(mark, 0, first) for mark in ".!?\n")
+            if 2 * sum(text.raw[begin:last] in one for one in letters) > len(letters):
+                continue
+            same = answer == "acceptance" and stem(text.words[span.last - 1].text)
+            behind = takewhile(
+                lambda word: word.text not in _STOPS | _BREAKS, text.words[span.last :]
+            )
+            about = {stem(w.text) for w in islice(behind, _REACH) if _tells(w.text)}
+            strange = about and known.isdisjoint(about) and text.raw[last - 1].isalpha()
+            if strange or not (given or same in plain):
+                yield Fact("answer", text.raw[first:last], (first, last))
+
+
+def _tells(word: str) -> bool:
+    """Whether a word says what a sentence is about."""
+    return word.isalpha() and len(word) > 2 and word not in COMMON | _FUNCTION
+
+
+def _by_whom(text: _Text) -> tuple[dict[str, Span], dict[str, Span]]:
+    """What the writer does and what others do, by the stem of the verb."""
+    own: dict[str, Span] = {}
+    others: dict[str, Span] = {}
+    ends = _STOPS | _SUBJECTS | _OTHERS
+    for at, word in enumerate(text.words):
+        if word.text in _SUBJECTS | _OTHERS:
+            behind = text.words[at + 1 : at + 4]
+            clause = takewhile(lambda word: word.text not in ends, behind)
+            verb = (n for n, w in enumerate(clause, at + 1) if w.text not in _FUNCTION)
+            for place in islice(verb, 1):
+                said = own if word.text in ("i", "we") else others
+                said.setdefault(stem(text.words[place].text), Span(at, place + 1))
+    return own, others
+
+
+def _says(text: _Text, *answers: str) -> bool:
+    return any(True for answer in answers for _ in _answers(text, answer))
+
+
 def _unanswered(asked: _Text, text: _Text) -> Iterator[Fact]:
-    """A yes or a no that the request names, if the draft has none."""
+    """A yes, a no or a question of the request, if the draft has none."""
+    for match in _ASKS.finditer(asked.raw) if not _REQUESTS.search(text.raw) else ():
+        yield Fact("question", match[0].strip(" ,.;:!\n"), match.span())
+    stated, (denied, plain) = _polarities(asked)[1], _polarities(text)
     for at, word in enumerate(asked.words):
-        if word.text not in ("yes", "no") or (word.text == "no" and not word.begins):
+        answer = _TABLE["meant"].get(word.text, word.text)
+        if answer not in _ANSWERS or (word.text == "no" and not word.begins):
             continue
-        given = [*_answers(text, word.text)]
-        given += _answers(text, "mild yes") if word.text == "yes" else ()
-        denied, plain = _polarities(text)
-        says = denied if word.text == "no" else plain
+        key = stem(word.text)
+        if word.text != "no" and (key not in stated or key in plain):
+            continue
+        given = [*_answers(text, answer)]
+        given += _answers(text, "acceptance" if answer == "yes" else "refusal")
+        given += _answers(text, "mild yes") if answer == "yes" else ()
+        says = denied if answer == "no" else plain
         clause = asked.words[at + 1 : at + _REACH]
         said = any(stem(w.text) in says for w in clause if w.text not in COMMON)
         own = bool(clause) and clause[0].text in _SUBJECTS and said
-        if own or (word.text == "no" and denied) or given:
+        if own or (answer == "no" and denied) or given:
             continue
         end, limit = at + 1, min(at + _LONGEST_ANSWER, len(asked.words))
         while end < limit and asked.words[end].text not in _STOPS:

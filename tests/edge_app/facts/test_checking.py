@@ -51,7 +51,7 @@ def test_what_the_request_asks_for_and_the_draft_lacks_is_listed():
 def test_courtesies_lists_and_turns_of_phrase_are_no_facts():
     """Capitals of a greeting, numbers of a list, "a word or two"."""
     draft = (
-        "Dear Nan,\n\nOne of these days, a word or two. Yup! Merry Christmas? (Lovely) "
+        "Dear Nan,\n\nOne of these days, a word or two. Ugh! Merry Christmas? (Lovely) "
         "I'd give it four stars out of five.\n1. Eggs\n2. Milk\n\nBest Wishes"
     )
     kinds = found(draft, "Say four stars")
@@ -88,3 +88,22 @@ def test_who_is_answered_by_a_name_of_the_request():
         ("Dear Ken,\n\nI forget.\n\nYours,\nTess", False),
     ):
         assert [one.answered for one in checker.check(draft).questions] == [answered]
+
+
+@pytest.mark.parametrize(("request_text", "draft", "said"), TABLE["unasked"])
+def test_a_yes_a_no_or_another_doer_that_nobody_asked_for_is_marked(
+    request_text, draft, said
+):
+    """Also of another thing than the request is about; a reason for a no is one, and so
+    is the same answer in other words. A question that is lost is listed."""
+    assert report(draft, request_text).in_words() == said
+
+
+def test_what_most_letters_say_is_no_answer():
+    """It is the writer's way, not a yes."""
+    for letters, lines in (
+        (["Yes, still me."] * 3, 0),
+        (["Yes, still me.", "", ""], 1),
+    ):
+        checker = Checker("say the tap drips", letters=letters)
+        assert len(checker.check("Yes, still me. The tap drips.").in_words()) == lines
