@@ -59,12 +59,17 @@ class VllmServer:
                 start_new_session=True,
             )
         if wait:
-            self.wait()
+            try:
+                self.wait()
+            except AssertionError:
+                self.kill()
+                raise
 
     def wait(self):
-        """Until it answers."""
-        for _ in moments(lambda: self._log.read_text()[-2000:], pause=0.2):
-            assert self._process.poll() is None, self._log.read_text()[-2000:]
+        """Until it answers: minutes, if other work has the cores."""
+        log = self._log
+        for _ in moments(lambda: log.read_text()[-2000:], 0.2, 5 * PATIENCE):
+            assert self._process.poll() is None, log.read_text()[-2000:]
             with suppress(urllib.error.URLError, ConnectionError):
                 urllib.request.urlopen(f"{self.url}/health", timeout=PATIENCE).close()
                 return

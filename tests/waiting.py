@@ -18,10 +18,10 @@ PATIENCE = 120.0
 """Seconds after which what has not happened is held to be a hang."""
 
 
-def moments(what, pause=0.005):
+def moments(what, pause=0.005, patience=PATIENCE):
     """Come back again and again, a pause apart, until patience is over; `what` is then
     said, or what it returns."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + patience
     while time.monotonic() < end:
         yield
         time.sleep(pause)

@@ -45,10 +45,11 @@ def answers(port):
 
 
 @contextmanager
-def serving(home):
-    """A server with the embedded pair; its process and port."""
+def serving(home, *options):
+    """A server, by default with the embedded pair; its process and port."""
     exact = "--exact", "--threads", "1", "--sessions", "1"
     command = [sys.executable, "-m", "cloud_api", "serve", "--port", "0", *exact]
+    command += map(str, options)
     own = environment(home, SPECSTEER_EXTRA_BUFFERS="off")
     with process(command, own) as child:
         url = json.loads(child.stdout.readline())["url"]
@@ -87,25 +88,31 @@ def proxy(name, folder, ports):
             child.terminate()  # nginx ends its workers with itself
 
 
-@pytest.fixture(params=["haproxy", "nginx"])
-def household(request, tmp_path):
+@contextmanager
+def household_behind(name, folder, options=((), ())):
     """Two servers that share people and certificate by a backup, a device's token and
     the certificate, and the proxy's address."""
-    if not shutil.which(request.param):
-        pytest.skip(f"there is no {request.param}")
-    first, second = tmp_path / "first", tmp_path / "second"
+    if not shutil.which(name):
+        pytest.skip(f"there is no {name}")
+    first, second = folder / "first", folder / "second"
     second.mkdir(0o700)
     with ExitStack() as stack:
-        servers = [stack.enter_context(serving(first))]
+        servers = [stack.enter_context(serving(first, *options[0]))]
         with People(first) as people:
             token = people.add_device("phone", "owner")
             pem, _ = people.certificate(lambda: 1 / 0)  # it is there
-            back_up(people, tmp_path / "copy.db")
-        restore_backup(second, tmp_path / "copy.db")
-        servers.append(stack.enter_context(serving(second)))
+            back_up(people, folder / "copy.db")
+        restore_backup(second, folder / "copy.db")
+        servers.append(stack.enter_context(serving(second, *options[1])))
         ports = [port for _, port in servers]
-        url = stack.enter_context(proxy(request.param, tmp_path, ports))
+        url = stack.enter_context(proxy(name, folder, ports))
         yield servers, url, token, pem[pem.index("-----BEGIN CERT") :]
+
+
+@pytest.fixture(params=["haproxy", "nginx"])
+def household(request, tmp_path):
+    with household_behind(request.param, tmp_path) as found:
+        yield found
 
 
 def device(household, number, proxied=True):
@@ -149,25 +156,20 @@ def write(device, specialist, number, before_block=lambda position: None):
     return text
 
 
-@pytest.mark.parametrize(
-    ("number", "proxied"),
-    [(signal.SIGKILL, True), (signal.SIGTERM, True), (signal.SIGKILL, False)],
-)
-def test_a_server_goes_under_several_texts_and_none_shows_it(
-    household, specialist, number, proxied
-):
-    servers, *_ = household
+def moved_without_a_trace(household, specialist, loses, proxied=True):
+    """How many of several texts went on at the other server when `loses` was called in
+    the midst of all; each has the tokens of the undisturbed one."""
     quiet = [write(device(household, n), specialist, n) for n in range(TEXTS)]
     assert all(text.opened == 1 for text in quiet)
-    gone, met = threading.Event(), threading.Barrier(TEXTS, timeout=PATIENCE)
+    patience = 5 * PATIENCE  # for a vLLM on a busy machine
+    gone, met = threading.Event(), threading.Barrier(TEXTS, timeout=patience)
 
     def before_block(position):
-        """In the midst of all texts one of the servers goes."""
         if position > TOKENS // 3 and not gone.is_set():
             if met.wait() == 0:
-                servers[0][0].send_signal(number)
+                loses()
                 gone.set()
-            assert gone.wait(PATIENCE)
+            assert gone.wait(patience)
 
     devices = [device(household, n, proxied) for n in range(TEXTS)]
     with ThreadPoolExecutor(TEXTS) as pool:
@@ -176,7 +178,21 @@ def test_a_server_goes_under_several_texts_and_none_shows_it(
     assert [text.ids for text in texts] == [text.ids for text in quiet]
     assert all(len(text.ids) == TOKENS for text in texts)
     moved = sum(text.opened > 1 for text in texts)
+    assert 0 < moved < TEXTS
+    return moved
+
+
+@pytest.mark.parametrize(
+    ("number", "proxied"),
+    [(signal.SIGKILL, True), (signal.SIGTERM, True), (signal.SIGKILL, False)],
+)
+def test_a_server_goes_under_several_texts_and_none_shows_it(
+    household, specialist, number, proxied
+):
+    server, _ = household[0][0]
+    moved = moved_without_a_trace(
+        household, specialist, lambda: server.send_signal(number), proxied
+    )
     name = signal.Signals(number).name
     sys.stdout.write(f"{name}: {moved} of {TEXTS} texts went on at the other server\n")
-    assert 0 < moved < TEXTS
-    wait_until(lambda: servers[0][0].poll() is not None)
+    wait_until(lambda: server.poll() is not None)

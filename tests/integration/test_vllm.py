@@ -1,5 +1,5 @@
 """A real vLLM server as the generalist: the same tokens as llama.cpp but for ties, and
-a text that goes on when it, or a gateway before it, is killed.
+texts that go on when it, or a gateway before it, is killed.
 
 `make vllm` sets it up; where it is not, these tests are skipped. Both engines read the
 embedded generalist as float32.
@@ -21,9 +21,14 @@ from decoding_core.methods.steering import log_steered
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.session import Patience
 from edge_app.transport.client import CloudVerifier
+from models.files import locate
 from models.running.settings import EngineSettings
 from tests import exported_models, vllm_server
 from tests.exported_models import emails_asked_for, prompts_of
+from tests.integration.test_behind_haproxy import (
+    household_behind,
+    moved_without_a_trace,
+)
 from tests.integration.test_losses import OTHER_MODEL, texts
 from tests.relay import Relay
 from tests.vllm_server import TOKEN, VllmServer, gateway
@@ -156,6 +161,47 @@ def test_a_text_goes_on_when_a_server_is_killed(models, vllm, pair, killed):
         )
     assert lost.is_set()
     assert margin(pair, prompts, settings, here.token_ids, there.token_ids) <= TIE
+
+
+def test_a_gateway_and_the_other_ones_vllm_are_killed_under_several_texts(
+    models, vllm, specialist, tmp_path
+):
+    """Behind a real HAProxy, at 0.7: who was at the gateway goes on at the other, where
+    all wait until its vLLM is back."""
+    second = VllmServer(models["transformers"]["generalist"], tmp_path / "log.txt")
+    own = "--base", locate("specialist"), "--sessions", "8"
+    options = [("--generalist-url", one.url, *own) for one in (vllm, second)]
+    try:
+        with household_behind("haproxy", tmp_path, options) as household:
+            gateway, _ = household[0][0]
+
+            def loses():
+                gateway.kill()
+                second.kill()
+                second.start(wait=False)
+
+            moved = moved_without_a_trace(household, specialist, loses)
+    finally:
+        second.kill()
+    sys.stdout.write(f"{moved} texts went on at the other gateway\n")
+
+
+def test_other_programs_get_what_vllm_writes_piece_by_piece(models, vllm):
+    """By OpenAI's own client, at temperature 0."""
+    openai = pytest.importorskip("openai")
+    asked = {"model": "generalist", "prompt": "Dear Ana, thank you for"}
+    asked |= {"max_tokens": 24, "temperature": 0.0}
+
+    def pieces(url, **more):
+        with openai.OpenAI(base_url=url, api_key=TOKEN) as client:
+            stream = client.completions.create(**asked, **more, stream=True)
+            return [part.choices[0].text for part in stream if part.choices]
+
+    base = models["llama_cpp"]["specialist"]
+    with gateway(vllm, "--base", base, "--openai") as server:
+        ours = pieces(f"{server.url}/openai/v1")
+    assert len(ours) > 10
+    assert "".join(ours) == "".join(pieces(f"{vllm.url}/v1"))
 
 
 class Engine:
