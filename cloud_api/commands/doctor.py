@@ -132,9 +132,9 @@ def _port(host: str, port: int) -> str:
         try:
             with run.state_lock(state_folder()):
                 pass
-        except ServerError as running:
+        except ServerError:
             if "in use" in str(error):
-                return f"{port} on {host}: a server of this folder runs ({running})"
+                return f"{port} on {host}: a server of this folder runs"
         raise
     return f"{port} on {host} is free"
 
