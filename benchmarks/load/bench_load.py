@@ -294,13 +294,13 @@ async def at_rest(server: Address, most: Mapping[str, int]) -> dict[str, int]:
     or has had its time to let go."""
     until = time.monotonic() + _REST_SECONDS
     while True:
-        counts = server.metrics()
+        await asyncio.sleep(1.0)  # the last request's connection goes
         found = {"open files": server.descriptors(), "threads": server.threads()}
+        counts = server.metrics()
         for name in ("sessions", "streams", "connections"):
             found[name] = int(counts[f"specsteer_{name}"])
         if all(found[name] <= most[name] for name in most) or time.monotonic() > until:
             return found
-        await asyncio.sleep(1.0)
 
 
 async def write_until(end: float, home: Household, first: int) -> Counter[str]:

@@ -38,13 +38,13 @@ class Leaking:
         return self.kept * (self.leak == name) + self.going
 
     def descriptors(self):
+        self.going = max(0, self.going - 1)
         return self.count("open files")
 
     def threads(self):
         return self.count("threads")
 
     def metrics(self):
-        self.going = max(0, self.going - 1)
         return {f"specsteer_{name}": float(self.count(name)) for name in LEFT[2:]}
 
     def ask(self, _path):
