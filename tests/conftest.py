@@ -1,11 +1,14 @@
 import gc
 import itertools
 import os
+from dataclasses import replace
 
 import pytest
 from _pytest.unraisableexception import gc_collect_iterations_key
 from hypothesis import HealthCheck, settings
 
+from models import gguf_header
+from models.files import locate
 from models.running.settings import default_threads
 
 EXAMPLES = 15
@@ -56,6 +59,24 @@ def pytest_collection_modifyitems(items):
                 setattr(of_test, name, more)
             else:  # a state machine
                 item.cls.settings = settings(item.cls.settings, max_examples=wanted)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def headers_read_once():
+    """Of the embedded models, which hundreds of tests load."""
+    embedded = {str(locate(role)) for role in ("specialist", "generalist")}
+    read, known = gguf_header._Reader.layout, {}
+
+    def layout(reader):
+        name = getattr(reader.file, "name", "")
+        found = known.get(str(name)) or read(reader)
+        if str(name) in embedded:
+            known[str(name)] = found
+        return replace(found, values=dict(found.values), tensors=dict(found.tensors))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gguf_header._Reader, "layout", layout)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,7 @@ import threading
 from collections import namedtuple
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from models.local import pulling
@@ -61,6 +62,7 @@ class SmallHub:
         return [s.range for s in self.seen if s.path.startswith("/store/")]
 
 
+@lru_cache(8)
 def lfs(content):
     return hashlib.sha256(content).hexdigest()
 
