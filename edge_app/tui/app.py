@@ -414,7 +414,11 @@ attributes of the app that it is given."""
 
 def run_app(app: SpecSteerApp) -> int:
     """Run until the person leaves; the exit code. The process ends here if a thread
-    cannot be ended: Python's own way out would pull libraries away from under it."""
+    cannot be ended: Python's own way out would pull libraries away from under it. No
+    mail that a mail program was given stays, nor one that a killed run has left."""
+    from edge_app.tui.outside import drop_mails
+
+    drop_mails()
     try:
         app.run()
     except BaseException:
@@ -426,6 +430,7 @@ def run_app(app: SpecSteerApp) -> int:
                 sys.stderr.write(app.last_words + "\n")
                 sys.stderr.flush()
         ended = app.writing.close()
+        drop_mails()
     code = app.return_code or 0
     if not ended:
         os._exit(code)

@@ -80,7 +80,8 @@ _OPENERS = ("open", "wslview", "xdg-open")
 
 def open_outside(link: str, mail: str = "") -> bool:
     """Open a mailto: link, or a mail in a private file, in the person's mail program;
-    False if no program of this machine opens anything. The file goes with the next."""
+    False if no program of this machine opens anything. Nobody says when the program has
+    read the file: it goes with the next, and when the app is left or started."""
     shown = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     there = [one for one in _OPENERS if shutil.which(one)]
     if not there or (there[0] == "xdg-open" and not shown):
@@ -91,13 +92,14 @@ def open_outside(link: str, mail: str = "") -> bool:
         with create(Path(link)) as file:
             file.write(mail.encode())
     nothing = subprocess.DEVNULL
-    subprocess.Popen(
+    program = subprocess.Popen(
         [there[0], link],
         stdin=nothing,
         stdout=nothing,
         stderr=nothing,
         start_new_session=True,
     )
+    threading.Thread(target=program.wait, daemon=True, name="mail program").start()
     return True
 
 

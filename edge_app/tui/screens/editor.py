@@ -82,7 +82,8 @@ class DraftEditor(PageText):
         return list(self._runs)
 
     def show(self, variant: Variant | None, now: float) -> None:
-        """Show `variant` as it is `now`."""
+        """Show `variant` as it is `now`; Tab passes over an empty page."""
+        self.can_focus = variant is not None
         if variant is not self._variant:
             if self.editing and self._variant is not None:
                 left = self._variant, self.history, self.text

@@ -393,18 +393,36 @@ class Page(Screen[None]):
         self.refresh_all()
 
     def action_mailto(self) -> None:
-        """Copy a link that opens the text in a mail program."""
-        piece = self._piece("copy")
+        """Open the text in the person's mail program, or copy a link that does."""
+        from edge_app.tui import outside
+
+        piece = self._piece("mail")
         variant = self.writing.variant
         if piece is None or variant is None:
             return
+        link, too_long = "", ""
         try:
-            self.app.copy_to_clipboard(piece.link())
+            link = piece.link()
         except ValueError as error:
-            self.notify(str(error), severity="warning")
-        else:
-            self.writing.finished(variant, piece.text)
-            self.notify("copied a mailto: link; open it in a browser or with xdg-open")
+            too_long = str(error)
+        # A link names no thread.
+        mail = "" if link and piece.answers is None else piece.as_file(".eml")
+        try:
+            opened = outside.open_outside(link, mail)
+        except OSError as error:
+            opened = False
+            self.notify(f"no mail program: {error.strerror}", severity="warning")
+        if not opened and too_long:
+            self.notify(too_long, severity="warning")
+            return
+        if not opened:
+            self.app.copy_to_clipboard(link)
+        self.writing.finished(variant, piece.text)
+        self.notify(
+            "opened in your mail program"
+            if opened
+            else "copied a mailto: link; open it in a browser or with xdg-open"
+        )
 
     def _piece(self, use: str) -> Piece | None:
         """The text on screen with what is known of it; None, which is said: no text."""

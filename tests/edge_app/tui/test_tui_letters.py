@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email
+import os
 import re
 import threading
 from dataclasses import replace
@@ -30,6 +31,7 @@ from tui_tapes import REQUEST, letter_recording, plain_recording
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import Source
 from edge_app.service.requests import Letter
+from edge_app.tui.app import run_app
 from edge_app.tui.draft import STRENGTHS, THRESHOLDS, TONES, Style
 from edge_app.tui.journal import JournalFolder
 from edge_app.tui.screens.save import Piece
@@ -130,9 +132,15 @@ def test_an_older_search_that_ends_last_hides_no_newer_one(tmp_path):
     play(app, steps)
 
 
-def test_an_answer_is_a_draft_of_its_own(tmp_path):
-    """With the recipient, the subject and the thread of the letter; what was on the
-    page, its words and its recipient, is among the drafts."""
+def test_an_answer_is_a_draft_of_its_own(tmp_path, home, monkeypatch):
+    """With the recipient, the subject and the thread of the letter, also in the mail
+    program, whose file goes when the app is left; what was on the page, its words and
+    its recipient, is among the drafts."""
+    opened = tmp_path / "bin" / "open"
+    opened.parent.mkdir()
+    opened.write_text('#!/bin/sh\ncp "$1" "$0.part" && mv "$0.part" "$0.eml"\n')
+    opened.chmod(0o700)
+    monkeypatch.setenv("PATH", str(opened.parent), prepend=os.pathsep)
     journals = JournalFolder(tmp_path / "drafts")
     first = Request("Tell him of the soup.", "review", "Harbour Cafe")
     app = make_app(answering(), tmp_path, first_request=first, journals=journals)
@@ -155,6 +163,11 @@ def test_an_answer_is_a_draft_of_its_own(tmp_path):
         mail = email.message_from_string(piece.as_file(".eml"), policy=default)
         assert (mail["To"], mail["From"]) == ("ana@x.org", "me@work.org")
         assert (mail["Subject"], mail["In-Reply-To"]) == ("Re: The boat", "<m@x.org>")
+        await pilot.press("alt+m")
+        await until(pilot, opened.with_name("open.eml").exists)
+        assert opened.with_name("open.eml").read_text() == mail.as_string()
+        (given_,) = home.glob("mail-*.eml")
+        assert given_.stat().st_mode & 0o777 == 0o600
 
         # The same letter again is the same answer.
         path = app.writing.kept_in
@@ -180,6 +193,9 @@ def test_an_answer_is_a_draft_of_its_own(tmp_path):
         app.writing._journal.problem = ""
 
     play(app, steps)
+    app.run = lambda: None
+    run_app(app)
+    assert not list(home.glob("mail-*"))
 
 
 def test_the_brief_grows_is_read_ahead_and_proposes_people(tmp_path):

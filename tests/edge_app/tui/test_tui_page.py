@@ -56,6 +56,7 @@ from edge_app.tui.variant import Variant
 from models.prompts import Request
 from personal_store.import_runs import Unfinished
 from tests.waiting import until_true, wait_until
+from tools.screen_rows import rows
 
 
 def test_facts_that_are_not_from_the_person_are_marked_until_they_change(tmp_path):
@@ -156,6 +157,10 @@ def test_an_empty_brief_is_not_sent_and_problems_become_toasts(tmp_path):
 
     async def steps(pilot):
         await until(pilot, lambda: app.writing.ready)
+        for name, look in (("task", "reverse"), ("recipient", ""), ("request", "")):
+            await pilot.press("tab")  # an empty page is passed over
+            assert app.focused.id == name
+            assert look in "".join(str(of) for _, of in rows(app)[1].pieces)
         await pilot.press("ctrl+j")
         assert not app.writing.variants
         await pilot.press(*"hi", "ctrl+t")
