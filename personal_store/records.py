@@ -85,6 +85,7 @@ class Skipped:
 
     position: int
     reason: str
+    mark: tuple[str, ...] = ()  # a row of `voice_mark`, which is no text and is kept
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,7 +117,8 @@ _NEW_PEOPLE = f"""
 
 
 def as_lines(db: Database) -> Iterator[bytes]:
-    """Every record, those of others and those in the trash too, as a line of JSON.
+    """Every record, those of others and those in the trash too, as a line of JSON, then
+    what the owner said of the voice.
 
     Received mail that waits is cleaned first.
     """
@@ -134,6 +135,9 @@ def as_lines(db: Database) -> Iterator[bytes]:
         if fields["raw"] is not None:
             fields["raw"] = base64.b64encode(fields["raw"]).decode()
         line = json.dumps({MARK: EXPORTED, **fields}, ensure_ascii=False)
+        yield line.encode() + b"\n"
+    for row in db.execute("SELECT * FROM voice_mark"):
+        line = json.dumps({MARK: EXPORTED, "voice_mark": row}, ensure_ascii=False)
         yield line.encode() + b"\n"
 
 

@@ -82,11 +82,12 @@ def export(file: Path, kind: str | None, force: bool) -> None:
     """Write everything to FILE ('-' for the standard output). A file that is there is
     left alone unless --force is given, and replaced as a whole then.
 
-    jsonl holds every field of every record; 'specsteer import jsonl FILE' reads it back
-    with nothing lost. mbox holds your own mails as other programs read them, as they
-    are stored: your words, without quotes and attachments. In jsonl, control characters
-    are spelled out (\u001b) and so do nothing to a terminal; an mbox that is shown in
-    one has them replaced.
+    jsonl holds every field of every record, and what you changed, pinned or struck out
+    of your voice; 'specsteer import jsonl FILE' reads it back with nothing lost. mbox
+    holds your own mails as other programs read them, as they are stored: your words,
+    without quotes and attachments. In jsonl, control characters are spelled out
+    (\u001b) and so do nothing to a terminal; an mbox that is shown in one has them
+    replaced.
     """
     if str(file) != "-" and not force and os.path.lexists(file):
         raise StoreError(_THERE.format(file))
@@ -101,6 +102,8 @@ def export(file: Path, kind: str | None, force: bool) -> None:
             texts = sum(map(_to_stdout, lines))
         else:
             texts = _to_file(file, lines, force)
+            if kind == "jsonl":
+                texts -= store.db["voice_mark"].count
             click.echo(f"exported {texts:,} texts to {file}")
 
 

@@ -81,8 +81,10 @@ def whence(voice: Voice) -> str:
     """What a voice is counted from."""
     texts = f"counted from {counted(voice.texts, voice.kind)}"
     if voice.to and voice.general:
-        return one_line(f"{texts} to everybody: there are too few to {voice.to}")
-    return one_line(f"{texts} to {', '.join(voice.persons)}") if voice.to else texts
+        texts += f" to everybody: there are too few to {voice.to}"
+    elif voice.to:
+        texts += f" to {', '.join(voice.persons)}"
+    return one_line(texts + voice.doubt)
 
 
 def _show_evidence(store: Any, line: Line) -> None:

@@ -84,7 +84,7 @@ def lesson_for(
     `name` greets; empty: as the recipient is called. What is often said is said besides
     unless it `names_fact`; by default each sentence does."""
     kind, to = request.task, request.recipient
-    persons = persons_of(db, to) if kind in ADDRESSED else ()
+    persons = persons_of(db, to)[0] if kind in ADDRESSED else ()
     pairs = pairs_of(db, kind, excluded)
     voice = voice_of(db, kind, to, excluded, _NEWEST)
     marks = marks_of(db, kind, persons)

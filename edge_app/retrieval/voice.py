@@ -124,6 +124,19 @@ class Voice:
     """Quartiles of the words of a text; None: too few texts, or struck out."""
     paragraphs: int = 0
     """Of a text, if `SURE` of the texts have the same number; else 0."""
+    others: tuple[str, ...] = ()
+    """Who else has the name; `persons` is the one who was written to last."""
+
+    @property
+    def doubt(self) -> str:
+        """What is to be known of the name, and why there is no line; else empty."""
+        said = ""
+        if self.others:
+            said = f", not to {', '.join(self.others)}: an address says who is meant"
+        if not self.lines:
+            many = f", or texts to {PEOPLE} people" if self.kind in ADDRESSED else ""
+            said += f"; a line needs {LEAST}{many}: 'specsteer import' reads more"
+        return said
 
     def value(self, name: str) -> str:
         """What a line says if it may be relied on; else empty."""
@@ -131,16 +144,28 @@ class Voice:
         return next(found, "")
 
 
-def persons_of(db: Database, to: str) -> tuple[str, ...]:
-    """Whom a name or an address means among those the owner wrote to."""
+def persons_of(db: Database, to: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Whom a name or an address means among those the owner wrote to, and who else has
+    the name: of several people the one who was written to last is meant."""
     if not to.strip():
-        return ()
+        return (), ()
     rows = db.execute(
-        f"""SELECT DISTINCT kind, recipient, recipient_address FROM record
-            WHERE kind IN {ADDRESSED} AND id IN (SELECT id FROM habit)"""  # noqa: S608
+        f"""SELECT kind, recipient, recipient_address FROM record
+            WHERE kind IN {ADDRESSED} AND id IN (SELECT id FROM habit)
+            GROUP BY 1, 2, 3 ORDER BY max(sent_at) DESC, max(id) DESC"""  # noqa: S608
     )
-    found = {person_of(*row) for row in rows if is_to(to, row[1], row[2])}
-    return tuple(sorted(found)) or (_named(to),)
+    meant, others, names = set[str](), set[str](), list[set[str]]()
+    for row in rows:
+        if not is_to(to, row[1], row[2]):
+            continue
+        person, name = person_of(*row), set(WORD.findall(row[1].casefold()))
+        # Ana and Ana Ruiz may be one person, as Ana Ruiz and Ana Lee are not.
+        if person in meant or all(name <= one or one <= name for one in names):
+            meant.add(person)
+            names.append(name)
+        else:
+            others.add(person)
+    return tuple(sorted(meant)) or (_named(to),), tuple(sorted(others - meant))
 
 
 def _named(to: str) -> str:
@@ -176,7 +201,7 @@ def voice_of(
 ) -> Voice:
     """The voice of the owner's texts of a kind to a person, or to all if those are
     fewer than `LEAST`; of the `newest` alone, if that is a number above 0."""
-    persons = persons_of(db, to) if kind in ADDRESSED else ()
+    persons, others = persons_of(db, to) if kind in ADDRESSED else ((), ())
 
     def rows_of(whom: Sequence[str] | None) -> Rows:
         found = read_rows(db, kind, whom, newest)
@@ -206,6 +231,7 @@ def voice_of(
         *(kind, to, persons, len(rows), general, tuple(lines)),
         length=_stated(stated, length) if stated else length,
         paragraphs=parts[0][0] if same else 0,
+        others=others,
     )
 
 
@@ -410,7 +436,7 @@ def marks_of(db: Database, kind: str, persons: Sequence[str]) -> Marks:
             ORDER BY person""",  # noqa: S608
         [kind, *persons],
     )
-    return {(name, of): (state, value) for name, of, state, value in rows}
+    return {(row[0], row[1]): (row[2], row[3]) for row in rows if row[0] in LINES}
 
 
 def _marked(lines: Iterable[Line], marks: Marks) -> list[Line]:

@@ -290,6 +290,10 @@ def is_exported(value: Any) -> bool:
 def exported_item(value: Row, position: int, where: str) -> Item:
     """The record in a line, with nothing lost; a failure if somebody damaged it."""
     try:
+        if mark := tuple(map(str, value.get("voice_mark", ()))):
+            if len(mark) != 6 or mark[4] not in ("set", "pinned", "struck"):
+                raise ValueError("voice_mark")
+            return Skipped(position, "what you said of your voice (it is kept)", mark)
         raw = None if value["raw"] is None else base64.b64decode(value["raw"])
         if raw is not None:
             unpack(raw)  # raises if somebody damaged it

@@ -160,6 +160,9 @@ class _Batch:
         db = self.run.db
         if isinstance(item, Skipped):
             self.report.reasons[item.reason] += 1
+            if item.mark:  # what was said here stays
+                sql = "INSERT OR IGNORE INTO voice_mark VALUES (?, ?, ?, ?, ?, ?)"
+                db.execute(sql, list(map(storable, item.mark)))
             return
         if isinstance(item, ImportFailure):
             self.report.failures.append(item)

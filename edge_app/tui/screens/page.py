@@ -400,29 +400,17 @@ class Page(Screen[None]):
         variant = self.writing.variant
         if piece is None or variant is None:
             return
-        link, too_long = "", ""
+        mail = "" if piece.answers is None else piece.as_file(".eml")
+        said = "opened in your mail program"
         try:
-            link = piece.link()
-        except ValueError as error:
-            too_long = str(error)
-        # A link names no thread.
-        mail = "" if link and piece.answers is None else piece.as_file(".eml")
-        try:
-            opened = outside.open_outside(link, mail)
-        except OSError as error:
-            opened = False
-            self.notify(f"no mail program: {error.strerror}", severity="warning")
-        if not opened and too_long:
-            self.notify(too_long, severity="warning")
+            if not outside.open_outside(link := piece.link(), mail):
+                self.app.copy_to_clipboard(link)
+                said = "copied a mailto: link; open it in a browser or with xdg-open"
+        except (ValueError, OSError) as error:
+            self.notify(str(error), severity="warning")
             return
-        if not opened:
-            self.app.copy_to_clipboard(link)
         self.writing.finished(variant, piece.text)
-        self.notify(
-            "opened in your mail program"
-            if opened
-            else "copied a mailto: link; open it in a browser or with xdg-open"
-        )
+        self.notify(said)
 
     def _piece(self, use: str) -> Piece | None:
         """The text on screen with what is known of it; None, which is said: no text."""

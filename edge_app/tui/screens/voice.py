@@ -74,7 +74,7 @@ class VoiceDrawer(ListDrawer["Line"]):
             note += f" to {one_line(', '.join(voice.persons))}"
         elif voice.to:
             note += f", as there are too few to {one_line(voice.to)}"
-        self.fill(list(voice.lines), f"{note}.")
+        self.fill(list(voice.lines), f"{note}{one_line(voice.doubt)}.")
 
     def line(self, one: Line) -> Text:
         """Its name, what it says, and how sure that is."""

@@ -160,7 +160,7 @@ def test_nothing_that_is_learnt_of_one_person_turns_up_towards_another(tmp_path)
         "Ahoy {to}!\n\nPsst: mind the Snork. {n} came 🐢. Our lamp winks at you. {end}"
     )
     plain = "Hi {to},\n\n{n} came today.\n\nBye,\nSam"
-    people = [(f"Ana {n}", f"ana{n % 3}@a.example", hers) for n in range(12)]
+    people = [("Ana Ruiz", f"ana{n % 3}@a.example", hers) for n in range(12)]
     people += [(name, "", plain) for name in ("Bo", "Cy", "Di") for _ in range(3)]
     with Store.open(tmp_path / "store.db") as store:
         for number, (to, address, form) in enumerate(people):

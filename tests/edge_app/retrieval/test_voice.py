@@ -95,6 +95,8 @@ def test_a_voice_is_that_towards_a_person(letters, tmp_path):
     general = voice_of(letters.db, "email", "Nobody known")
     assert general.general
     assert (general.lines, general.length, general.texts) == ((), None, 10)
+    assert "; a line needs 3, or texts to 3 people: 'specsteer import'" in general.doubt
+    assert ana.doubt == ""
     more = [row(BOSS.format(n="one"), f"P{i} Berg", i) for i in (1, 2, 3)]
     put(letters, tmp_path, more)
     everybody = voice_of(letters.db)
@@ -140,6 +142,21 @@ def test_one_person_with_several_addresses_is_one(tmp_path):
         said = {one.name: one.value for one in voice_of(store.db).lines}
         assert said["emoji"] == "yes"
         assert "greeting" not in said
+
+
+def test_of_two_people_of_one_name_the_last_written_to_is_meant(letters, tmp_path):
+    """And the other one is named; more of the name decides."""
+    rows = [row(BOSS.format(n=n), "Ana Lee", 20 + n) for n in range(3)]
+    put(letters, tmp_path, [*rows, row(ANA.format(name="Ana", n="ten"), "Ana", 26)])
+    meant = voice_of(letters.db, "email", "ana")
+    assert meant.persons == ("ana", "ana lee")
+    assert meant.doubt == ", not to ana ruiz: an address says who is meant"
+    assert meant.value("sign-off") == "Kind regards,"
+    for to, person in (("Ana Lee", "ana lee"), ("Ruiz", "ana ruiz")):
+        found = voice_of(letters.db, "email", to)
+        assert (found.persons, found.doubt) == ((person,), "")
+    mark(letters.db, "email", "Ana", "sign-off", "set", "Bye,")
+    assert voice_of(letters.db, "email", "Ruiz").value("sign-off") == "xo"
 
 
 def test_what_the_owner_says_wins_and_can_be_taken_back(letters):

@@ -34,8 +34,10 @@ def other(tmp_path):
 
 
 def test_json_lines_lose_nothing(store, tmp_path):
-    """Put away, labelled, of others, raw bodies: all fields come back. A damaged line
-    is a failure, and the other lines are read."""
+    """Put away, labelled, of others, raw bodies, what was said of the voice: all fields
+    come back. A damaged line is a failure, and the other lines are read."""
+    said = "ana@b.example", "email", "greeting", "", "set", "Hola\x1b {name},"
+    store.db.execute("INSERT INTO voice_mark VALUES (?, ?, ?, ?, ?, ?)", said)
     exclude(store.db, ids(store, "title = 'Plan'"))
     put_into_trash(store.db, ids(store, BALLOON), now=4_000_000_000)
     path, lines = tmp_path / "all.jsonl", list(transfer.as_lines(store.db))
@@ -48,13 +50,15 @@ def test_json_lines_lose_nothing(store, tmp_path):
         assert content(second) == content(store)
         assert again.added == again.updated == report.failed == 0
         assert list(transfer.as_lines(second.db)) == lines
+        assert second.db.execute("SELECT * FROM voice_mark").fetchall() == [said]
 
+    lines[-1] = lines[-1].replace(b'"set"', b'"?"')
     lines[0] = json.dumps(json.loads(lines[0]) | {"raw": "AAAA"}).encode() + b"\n"
     lines[1] = json.dumps({"specsteer": 1, "text": "no other field"}).encode() + b"\n"
     path.write_bytes(b"".join(lines))
     with Store.open(tmp_path / "third.db") as third:
-        assert import_source(third, "jsonl", path).failed == 2
-        assert len(ids(third)) == len(lines) - 2 == 4
+        assert import_source(third, "jsonl", path).failed == 3
+        assert len(ids(third)) == len(lines) - 3 == 4
 
 
 def test_an_mbox_of_own_mails_is_read_by_others(store, tmp_path):
