@@ -41,6 +41,7 @@ FAR = 12.0  # of one to how a letter goes on that began as all of them do
 _TAIL = 200  # characters in which the beginning of a phrase is looked for
 _JUST_SAID = re.compile(r"(?<![\w'’-])([^\W\d_]+)(?:(,? )\1)*(,?)( ?[^\W\d_]*)$", re.I)
 """A word, once or several times over, and what may begin it anew."""
+_STOP = re.compile(rb"[.!?]|\xe2\x80\xa6")
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +236,9 @@ class Shaping:
         closing, end = self._frame.closing, self._frame.end
         self._besides = [_Sentence(vocabulary, s, end) for s in self._frame.besides]
         self._closing = [_Sentence(vocabulary, closing, end)] if closing else []
-        self._end = _steps(vocabulary, self._frame.end)
+        self._end = _steps(vocabulary, end)
+        self._apart = _steps(vocabulary, f"{closing}\n\n{end}") if closing else []
+        """The last words in a paragraph of their own, and what stands below them."""
         self._stops = _stops_of(vocabulary)
         self._ending: set[bytes] = set()
         """Texts, each up to a stop, behind which the body would have ended."""
@@ -253,8 +256,11 @@ class Shaping:
         for way in self._ways:
             way.shift(tail, logits)
         self._shift_again(tail, logits)
+        _, newlines, below = data.partition(b"\n\n")
         for begun, token in self._top:
-            if data == begun:
+            _, lines, first = begun.partition(b"\n\n")
+            # First words stand below a greeting that came out otherwise, too.
+            if data == begun or (newlines and lines and below == first):
                 _lead(logits, token)
         if not self._top or b"\n" in data:
             self._shift_end(data, logits)
@@ -288,15 +294,21 @@ class Shaping:
         elif words < length.low:
             press = -MOST / 2 * (1 - words / length.low)
         logits[self._ends] += press
-        for begun, token in self._end:
+        parts = data.count(b"\n\n") + 1
+        below = parts >= (frame.paragraphs or 3)  # the body
+        for begun, token in (*self._end, *(self._apart if below else ())):
             if begun and data.endswith(b"\n" + begun):
                 _lead(logits, token)
                 return
         if data.endswith(b"\n"):
-            if data.count(b"\n\n") + 1 == frame.paragraphs:
+            if parts == frame.paragraphs:
                 _lead(logits, *(token for _, token in self._end[:1]))
-            elif data.count(b"\n\n") > 1:
+            elif parts > 2:
                 logits[[token for _, token in self._end[:1]]] += press + MOST
+            if below and self._apart and not self._closed(data):
+                # A body that the checker ended before the last words: they stand apart.
+                for _, token in self._end[:1]:
+                    _replace(logits, token, self._apart[0][1])
             return
         lined = [token for token, _ in self._stops]
         logits[lined] += press / 2
@@ -304,12 +316,17 @@ class Shaping:
 
     def _shift_behind_body(self, data: bytes, logits: Floats) -> None:
         """Let what is said behind a body stand where the body would have ended."""
+        for one in self._closing:
+            if data.endswith(one.said):
+                _lead(logits, *self._lines[:1])
+                return
         for one in (*self._besides, *self._closing):
             last = one in self._closing or not self._left(data + one.said)
             for begun, token in one.steps(last=last):
                 before = data[: len(data) - len(begun)]
-                said = begun and data.endswith(begun) and self._ended(before)
-                if said and one in self._left(before):
+                said = begun and data.endswith(begun) and one in self._left(before)
+                whole = one in self._closing and _STOP.search(begun.strip())
+                if said and (whole or self._ended(before)):
                     _lead(logits, token)
                     return
         left = self._left(data)
@@ -321,7 +338,8 @@ class Shaping:
             _lead(logits, *(besides or closing))
             # What the checker takes if it refuses those: the last words, or the end.
             best = logits.max()
-            for ids, below in (closing, MOST / 3), (self._lines[:1], MOST / 1.5):
+            end = MOST if closing else MOST / 1.5
+            for ids, below in (closing, MOST / 3), (self._lines[:1], end):
                 lifted = np.minimum(logits[ids] + FAR, best - below)
                 logits[ids] = np.maximum(logits[ids], lifted)
             return
@@ -329,8 +347,7 @@ class Shaping:
         for lined, stop in self._stops if left else ():
             if logits[lined] >= best - 1.0:  # the body may well end here
                 self._ending.add(data + self._piece(stop))
-                logits[stop] = np.logaddexp(logits[stop], logits[lined])
-                logits[lined] -= MOST
+                _replace(logits, lined, stop)
 
     def _ended(self, data: bytes) -> bool:
         """Whether a body would have ended here, or did before what was said since."""
@@ -339,15 +356,27 @@ class Shaping:
             for one in self._besides
         )
 
+    def _closed(self, data: bytes) -> bool:
+        """Whether the usual last words were said, if there are any."""
+        text = data.decode("utf-8", "ignore").casefold()
+        return all(one.small in text for one in self._closing)
+
     def _left(self, data: bytes) -> list[_Sentence]:
         """What may be said behind a body: sentences that the person often says, if the
         text is shorter than usual by half of one, and the usual last words."""
-        text = data.decode("utf-8", "ignore").casefold()
-        closing = [one for one in self._closing if one.small not in text]
+        if self._closing and self._closed(data):
+            return []
+        text, closing = data.decode("utf-8", "ignore").casefold(), self._closing
         words = len(data.split()) + sum(one.words for one in closing)
         room = self._length.usual - words - len(self._frame.end.split())
         fit = (one for one in self._besides if one.words <= 2 * room)
         return [*(one for one in fit if one.small not in text), *closing]
+
+
+def _replace(logits: Floats, out: int, into: int) -> None:
+    """Give the probability of a token to another, but for `MOST` nats."""
+    logits[into] = np.logaddexp(logits[into], logits[out])
+    logits[out] -= MOST
 
 
 def _lead(logits: Floats, *tokens: int) -> None:

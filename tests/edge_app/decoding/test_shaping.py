@@ -95,6 +95,15 @@ def test_a_letter_begins_and_ends_as_all_of_them_do(usual, besides):
     )
 
 
+def test_first_words_stand_below_a_greeting_that_came_out_otherwise():
+    shaping = Shaping(WORDS_OF, frame=replace(FRAME, opening="So long."))
+    for greeting in ("Hi Ana,", "Hi Sam Ana,"):
+        assert moved(shaping, f"{greeting}\n\n")["So"] == MOST
+        assert moved(shaping, f"{greeting}\n\nSo")[" long"] == MOST
+    assert "So" not in moved(shaping, "Hi Sam")
+    assert "So" not in moved(shaping, "Hi Ana,\n\nBest")
+
+
 def test_nothing_behind_a_body_is_lifted_beyond_the_bound():
     """What is said besides the most, then the last words, then the end of the body."""
     frame = replace(FRAME, besides=("I am here.",))
@@ -110,7 +119,25 @@ def test_nothing_behind_a_body_is_lifted_beyond_the_bound():
         assert gain.max() <= FAR + 1e-9
         assert set(np.flatnonzero(gain)) <= set(order)
     after = shaping(ids, np.zeros(len(WORDS)))
-    assert after[order].tolist() == [MOST, 4.0, 2.0]
+    assert after[order].tolist() == [MOST, 4.0, 0.0]
+
+
+def test_the_usual_last_words_are_not_lost_and_stand_last():
+    """If the checker ended the body before them, they stand apart; once they or a whole
+    sentence of them was said, nothing else follows, neither besides nor they again."""
+    frame = replace(FRAME, opening="", closing="So long. I am", besides=("I am here.",))
+    shaping = Shaping(WORDS_OF, length=Length(0.0, 99.0, 99.0), frame=frame)
+    body = "Hi Ana,\n\nBest."
+    assert moved(shaping, f"{body}\n\n") == {"So": MOST}  # not what stands below
+    several = Shaping(WORDS_OF, frame=replace(frame, paragraphs=0))
+    row = np.where(np.arange(len(WORDS)) == WORDS.index("Toodle"), -9.0, 0.0)
+    ids = WORDS_OF.tokenize(f"{body}\n\n")  # it hardly ends here
+    assert several(ids, row)[WORDS.index("So")] < 0.1
+    assert moved(shaping, f"{body}\n\nSo long") == {".": MOST}
+    assert moved(shaping, f"{body}\n\nSo long. I am\n\n") == {"Toodle": MOST}
+    assert moved(shaping, f"{body} So long. I") == {" am": MOST}
+    assert moved(shaping, f"{body} So long. I am") == {"\n\n": MOST}
+    assert moved(shaping, f"{body} So long. I am\n\n") == {"Toodle": MOST}
 
 
 def test_a_text_that_is_resumed_goes_on_as_if_it_had_never_stopped():
@@ -127,11 +154,10 @@ def test_a_text_that_is_resumed_goes_on_as_if_it_had_never_stopped():
         verifier = EngineVerifier(*others)
         return Writing(settings, small, verifier, 60, (END,), loop=options).run()
 
-    for seed in ("3", "24"):
+    # `x` stands for what the vocabulary cannot write.
+    for seed, said in ("10", " I am here. it goes."), ("5", ".\n\nix goes."):
         text = write(seed)
-        assert " I am here. it goes.\n\nToodle pip" in "".join(
-            WORDS[one] for one in text
-        )
+        assert f"{said}\n\nToodle pip" in "".join(WORDS[one] for one in text)
         for cut in range(1, len(text)):
             assert text[:cut] + write(seed, text[:cut]) == text
 
