@@ -186,7 +186,7 @@ def test_no_training_generator_holds_six_words_of_a_request():
         if path.suffix in (".py", ".toml", ".txt", ".json", ".jsonl", ".md")
     ]
     made = synthetic_examples(Random(0), 0.0, Everyday(), 0.8)
-    sources += [next(made).request.text for _ in range(500)]
+    sources += [next(made).request.text for _ in range(250)]
     learnt = set().union(*map(runs, sources))
     for file in FILES:
         for asked in read_requests(file):

@@ -72,13 +72,13 @@ def sentence(result):
 def test_a_text_with_its_numbers_and_sources(write):
     """All of `--json`, from the sample letters over a real socket."""
     result = write(
-        *("--json", "-v", "--sample", "--to", "Ana", "--max-tokens", "30"),
+        *("--json", "-v", "--sample", "--to", "Ana", "--max-tokens", "16"),
         *("--temperature", "0", "--threshold", "2", "Thank Ana for the photos."),
     )
     body = json.loads(result.stdout)
     assert result.exit_code == 0
     assert body["text"] == "".join(token["text"] for token in body["tokens"])
-    assert 0 < len(body["tokens"]) <= 30
+    assert 0 < len(body["tokens"]) <= 16
     numbers = body["statistics"]
     counts = {
         name: numbers[name] for name in ("accepted", "recovered", "bonus", "local")

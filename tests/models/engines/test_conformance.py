@@ -140,11 +140,11 @@ def test_several_texts_of_other_lengths_do_not_see_each_other(engine, slots, ids
 
 def test_a_long_text_goes_through_in_parts_with_all_its_rows(engine, slots, ids):
     """The rows begin in one part and end in the next; a short text comes along."""
-    long, short = slots.evaluate([Reading(0, ids[:700], 450), Reading(1, ids[:3], 2)])
-    assert (slots.position(0), slots.position(1)) == (700, 3)
+    long, short = slots.evaluate([Reading(0, ids[:560], 310), Reading(1, ids[:3], 2)])
+    assert (slots.position(0), slots.position(1)) == (560, 3)
     sequence = slots.sequence(2)
-    sequence.evaluate(ids[:350])
-    close_to(engine, long[100:], sequence.evaluate(ids[350:700], 350))
+    sequence.evaluate(ids[:280])
+    close_to(engine, long[30:], sequence.evaluate(ids[280:560], 280))
     sequence.rollback(0)
     close_to(engine, short, sequence.evaluate(ids[:3], 2))
 

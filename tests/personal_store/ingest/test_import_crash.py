@@ -114,9 +114,9 @@ def test_a_full_disk_is_a_sentence_and_loses_nothing(tmp_path, monkeypatch):
     """SQLite's own limit stands in for the disk. What was committed is counted."""
     monkeypatch.setattr(importing, "BATCH", 50)
     path = tmp_path / "letters.mbox"
-    path.write_bytes(mailbox(many(900)))
+    path.write_bytes(mailbox(many(500)))
     with Store.open(tmp_path / "store.db") as store:
-        store.db.execute("PRAGMA max_page_count = 100")
+        store.db.execute("PRAGMA max_page_count = 70")
         with pytest.raises(importing.StoreError, match="The disk is full") as full:
             import_source(store, "mbox", path)
         said = re.search(r"safe \((\d+) of yours, (\d+) by others\):", str(full.value))
