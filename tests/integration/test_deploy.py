@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from cloud_api.commands.serve import serve
+from edge_app.decoding.session import Patience
 from tests.cloud_api.people.people_fakes import household_server
 from tests.docs_blocks import complaint
 
@@ -58,6 +59,7 @@ def test_systemd_takes_the_unit_and_several_gateways_of_one_machine(tmp_path, en
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     named = re.findall(r"SPECSTEER_CLOUD_(\w+)=", drop_in.read_text())
     assert {one.lower() for one in named} < set(serve.settings)
+    assert "GENERALIST_TOKENIZER" in named  # without it a gateway does not start
 
 
 @needs("haproxy")
@@ -72,6 +74,7 @@ def test_the_compose_files_run_commands_that_there_are():
     two = (DEPLOY / "two-gateways.compose.yaml").read_text()
     ours = [json.loads(one) for one in re.findall(r"^  command: (.*)", two, re.M)]
     assert [complaint(["specsteer-cloud", *words]) for words in ours] == [""]
+    assert "--generalist-tokenizer" in ours[0]  # without it a gateway does not start
     given = re.findall(r"ipv4_address: (\S+)", two)
     listed = re.findall(r"server \w+ (\S+):8765", (DEPLOY / "haproxy.cfg").read_text())
     assert given == listed
@@ -97,6 +100,12 @@ def test_the_unit_runs_a_command_that_there_is():
         if line.startswith("u ")
     )
     assert unit["User"] == unit["Group"] == user
+
+
+def test_a_killed_server_is_back_while_devices_wait_for_it():
+    """It is started again within a tenth of that time, and has the rest to load."""
+    pause = settings(UNIT)["RestartSec"].removesuffix("ms")
+    assert 10 * int(pause) < 1000 * sum(Patience().pauses)
 
 
 def test_the_container_runs_a_command_that_there_is_as_nobody_special():
