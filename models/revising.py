@@ -101,7 +101,7 @@ class _Plan:
     def put_in(self, words: str) -> None:
         """Have one more sentence written, which says this."""
         self.added.append(_sentence(words))
-        self.wanted |= stems(words) - _ASKED
+        self.wanted |= stems(words) - ASKED
 
 
 def revised(brief: Request, text: str, instruction: str, notes: str = "") -> Revision:
@@ -118,7 +118,7 @@ def revised(brief: Request, text: str, instruction: str, notes: str = "") -> Rev
             "is to change: name words that stand there"
         )
     start, end = body_of(plan.text)
-    wanted = plan.wanted or (stems(plan.brief.text) - _ASKED if plan.anew else set())
+    wanted = plan.wanted or (stems(plan.brief.text) - ASKED if plan.anew else set())
     before, after = plan.text[: start if plan.anew else end], plan.text[end:]
     stood = " ".join(filter(None, [plan.anew, *plan.added]))
     return Revision(plan.brief, before, stood, after, wanted, plan.unwanted)
@@ -302,4 +302,4 @@ def _sentence(words: str) -> str:
     return words[:1].upper() + words[1:] + end
 
 
-_ASKED = stems(" ".join(_ASKS))
+ASKED = stems(" ".join(_ASKS))

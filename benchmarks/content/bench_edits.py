@@ -32,6 +32,7 @@ from edge_app.commands.terminal import Progress
 from edge_app.evaluation.figures import LEVEL, Estimate, Resamples
 from edge_app.evaluation.tables import aligned, interval
 from models.command_line import Command
+from models.files import locate
 
 if TYPE_CHECKING:
     from benchmarks.content.strangers import Stranger
@@ -92,7 +93,10 @@ def drafted(
     pair, most = bench.pair, options["max_tokens"]
     lesson = Lesson()
     if options["learns"]:
-        lesson = lesson_for(store.db, request, names_fact=names_fact)
+        embedded = bench.models["specialist"] == locate("specialist")
+        lesson = lesson_for(
+            store.db, request, names_fact=names_fact, adds_nothing=embedded
+        )
     found = find_passages(store, request)
     prompts = pair.built(request, found, "", most)
     read = "\n".join([request.text, *(one.text for one in found)])

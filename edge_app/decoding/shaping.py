@@ -2,6 +2,8 @@
 
 What the person always takes out of drafts becomes less likely, what they put in its
 place takes over its probability, and beyond the usual length an end becomes likelier.
+So does one behind the sentence that says the last of what was asked for, if nothing
+more is to be said.
 A word that was just said becomes less likely, unless what is read has it twice, too.
 Every shift is bounded, so that nothing is forbidden or forced.
 
@@ -21,6 +23,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from decoding_core.sampling import Floats
+from models.revising import stems
 from models.running.interface import Vocabulary
 
 
@@ -38,6 +41,8 @@ class Shape(Protocol):
 
 MOST = 6.0  # nats of a shift
 FAR = 12.0  # of one to how a letter goes on that began as all of them do
+_STOPS = (b".", b"!", b"?")
+_LACKING = 5  # one word in so many may be said in other words
 _TAIL = 200  # characters in which the beginning of a phrase is looked for
 _JUST_SAID = re.compile(r"(?<![\w'’-])([^\W\d_]+)(?:(,? )\1)*(,?)( ?[^\W\d_]*)$", re.I)
 """A word, once or several times over, and what may begin it anew."""
@@ -218,8 +223,10 @@ class Shaping:
         length: Length | None = None,
         frame: Frame | None = None,
         read: str = "",
+        asked: Sequence[str] = (),
     ) -> None:
-        """`read` is what the text is written from."""
+        """`read` is what the text is written from; behind the words of which `asked`
+        are the stems nothing more is to be said, if there are any."""
         self._vocabulary, self._piece = vocabulary, vocabulary.piece
         self._read = read.casefold()
         self._ways = [
@@ -240,6 +247,7 @@ class Shaping:
         self._apart = _steps(vocabulary, f"{closing}\n\n{end}") if closing else []
         """The last words in a paragraph of their own, and what stands below them."""
         self._stops = _stops_of(vocabulary)
+        self._asked = asked
         self._ending: set[bytes] = set()
         """Texts, each up to a stop, behind which the body would have ended."""
 
@@ -312,7 +320,28 @@ class Shaping:
             return
         lined = [token for token, _ in self._stops]
         logits[lined] += press / 2
+        if self._says_all(data):
+            self._end_body(data, logits)
         self._shift_behind_body(data, logits)
+
+    def _says_all(self, data: bytes) -> bool:
+        """Whether the last word that was asked for is said, and nearly all others."""
+        said = stems(data.decode("utf-8", "ignore")) if self._asked else set()
+        lacking = [one for one in self._asked if one not in said]
+        return bool(said) and (
+            self._asked[-1] in said and len(lacking) <= len(self._asked) // _LACKING
+        )
+
+    def _end_body(self, data: bytes, logits: Floats) -> None:
+        """Have the body end with this sentence."""
+        if data[-1:] in _STOPS:
+            logits[[*self._lines[:1], *self._ends]] += MOST / 2
+        for stop in {stop for _, stop in self._stops}:
+            if self._piece(stop)[-1:] in _STOPS:
+                ids = [lined for lined, one in self._stops if one == stop]
+                together = np.logaddexp.reduce(logits[ids])
+                logits[ids] += np.logaddexp(together, logits[stop]) - together
+                logits[stop] -= MOST / 2
 
     def _shift_behind_body(self, data: bytes, logits: Floats) -> None:
         """Let what is said behind a body stand where the body would have ended."""

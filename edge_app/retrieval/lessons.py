@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from sqlite_utils import Database
 
@@ -22,6 +23,7 @@ from edge_app.retrieval.voice import (
     voice_of,
 )
 from models.prompts import Request
+from models.revising import ASKED, stems
 from models.running.interface import Vocabulary
 from personal_store.edits import LEAST, Pair, changes
 from personal_store.habits import ADDRESSED, SENTENCE, WORD
@@ -38,6 +40,8 @@ _SAYS_LENGTH = re.compile(
     r"(?:a few|two|three|\d+) (?:words|lines|sentences|paragraphs))\b"
 )
 """What in a request says how long a text is to be: then nothing else does."""
+_UNSAID = ASKED | stems("accept complain confirm decline no refuse report yes")
+"""Words of requests that texts have no need to say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,7 @@ class Lesson:
     length: Length | None = None
     frame: Frame | None = None
     nearer: int = 0  # steps from the checker to the person
+    asked: tuple[str, ...] = ()  # stems of words behind which nothing more is said
 
     def settings(self, settings: MethodSettings) -> MethodSettings:
         """The settings, nearer to the person: each step halves the threshold and adds a
@@ -67,9 +72,10 @@ class Lesson:
     def shape(self, vocabulary: Vocabulary, read: str) -> Shape | None:
         """What shifts the specialist's logits of a text that is written from what it
         has `read`; None: nothing does."""
-        if not (self.turns or self.length or self.frame):
+        if not (self.turns or self.length or self.frame or self.asked):
             return None
-        return Shaping(vocabulary, self.turns, self.length, self.frame, read)
+        how = self.turns, self.length, self.frame, read, self.asked
+        return Shaping(vocabulary, *how)
 
 
 def lesson_for(
@@ -79,10 +85,13 @@ def lesson_for(
     excluded: Collection[int] = (),
     name: str = "",
     names_fact: Callable[[str], bool] = bool,
+    *,
+    adds_nothing: bool = False,
 ) -> Lesson:
     """The lesson for a request; the length is usual unless the request says another.
     `name` greets; empty: as the recipient is called. What is often said is said besides
-    unless it `names_fact`; by default each sentence does."""
+    unless it `names_fact`; by default each sentence does. If a model
+    `adds_nothing`, a text ends behind what was asked for."""
     kind, to = request.task, request.recipient
     persons = persons_of(db, to)[0] if kind in ADDRESSED else ()
     pairs = pairs_of(db, kind, excluded)
@@ -116,7 +125,17 @@ def lesson_for(
         _length(request, length, voice.length),
         frame,
         steps_nearer([pair for pair in pairs if pair.person in persons]),
+        _to_say(request) if adds_nothing and length != "long" else (),
     )
+
+
+def _to_say(request: Request) -> tuple[str, ...]:
+    """The stems of what a request asks for, in its order."""
+    if _SAYS_LENGTH.search(request.text):
+        return ()
+    unsaid = _UNSAID | stems(request.recipient)
+    found = chain.from_iterable(map(stems, request.text.split()))
+    return tuple(dict.fromkeys(one for one in found if one not in unsaid))
 
 
 def _besides(

@@ -10,6 +10,7 @@ from typing import Literal
 from decoding_core.settings import MethodSettings
 from edge_app.config.settings import GuardMode, PrivacyLimits, Settings
 from edge_app.decoding.events import HeldBack, Source
+from models.files import locate
 from models.prompts import Request
 from models.running.settings import EngineSettings, PersonalAdapter
 
@@ -114,3 +115,9 @@ class ServiceConfig:
     allowed: tuple[str, ...] = ()  # phrases that the guard lets leave
     allow_always: Callable[[str], None] | None = None
     """Keeps a phrase that may always leave; None: only while the service lives."""
+
+    @property
+    def adds_nothing(self) -> bool:
+        """Whether what the specialist adds to a request is invented: the embedded one
+        is too small to know anything."""
+        return self.specialist == locate("specialist")

@@ -615,7 +615,8 @@ class WritingService:
         brief = answering.addressed_brief(store, asked.brief, asked.reply_to)
         name = found.brief.recipient
         how = asked.length, asked.excluded, name, _names_fact
-        lesson = lesson_for(store.db, brief, *how)
+        adds_nothing = self._config.adds_nothing
+        lesson = lesson_for(store.db, brief, *how, adds_nothing=adds_nothing)
         return lesson if asked.moves else replace(lesson, nearer=0)
 
     def _states_of(

@@ -73,6 +73,22 @@ def test_what_is_taken_out_gives_its_place_to_what_is_put_there():
     assert moved(parting, "So long") == {}
 
 
+def test_nothing_is_said_behind_what_was_asked_for():
+    """Its last word and nearly all others must have been said, and the sentence ends as
+    it would: a comma ends no body."""
+    shaping = Shaping(WORDS_OF, asked=("long", "go"))
+    half = round(float(np.log(1.5)), 2)
+    assert moved(shaping, "Hi Ana,\n\nSo long") == {}
+    assert moved(shaping, "Hi Ana,\n\nSo it goes") == {}
+    done = {".": -MOST / 2, ".\n\n": half, ".\n": half}
+    assert moved(shaping, "Hi Ana,\n\nSo long it goes") == done
+    behind = moved(shaping, "Hi Ana,\n\nSo long it goes.")
+    assert behind == done | {"\n\n": MOST / 2, "<end>": MOST / 2}
+    most = Shaping(WORDS_OF, asked=("her", "wish", "pip", "sam", "go"))
+    assert moved(most, "Sam here wishes pip it") == {}
+    assert moved(most, "Sam here wishes it goes") == done
+
+
 @pytest.mark.parametrize(("usual", "besides"), [(10.0, ""), (11.0, " I am here.")])
 def test_a_letter_begins_and_ends_as_all_of_them_do(usual, besides):
     """The body ends where the model would end it, with the usual last words, and before
