@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import product
 from pathlib import Path
 from random import Random
@@ -103,7 +103,9 @@ def letters_of(code: str) -> Iterator[Planted]:
 
     for number, one in enumerate(OTHERS[code], 1):
         request = Request(one["request"], "email", one["to"])
-        sound = Sound(f"{code} {number}", request, "", (), one["draft"])
+        # Whoever signs is known from letters.
+        signed = one["draft"].splitlines()[-1:]
+        sound = Sound(f"{code} {number}", request, "", signed, one["draft"])
         yield Planted(sound, "sound", code, sound.text, None)
         for right, wrong in one["wrong"]:
             text = sound.text.replace(right, wrong, 1)
@@ -122,10 +124,13 @@ def report_on(planted: Planted) -> Report:
 
 def is_found(planted: Planted) -> bool:
     """Whether the check marks the place of a fault, or lists what is lacking; in a
-    sound draft, or a letter written by hand, whether it says anything."""
+    sound draft whether it says anything, in a letter written by hand, whether it says
+    what it does not of the sound one."""
     report = report_on(planted)
     if planted.how in ("sound", "wrong"):
-        return bool(report.in_words())
+        sound = replace(planted, how="sound", text=planted.sound.text)
+        of_sound = report_on(sound).in_words() if planted.how == "wrong" else []
+        return bool(set(report.in_words()) - set(of_sound))
     if planted.span is None:
         return any(planted.lacks in fact.text for fact in report.missing)
     first, last = planted.span

@@ -42,6 +42,7 @@ _ADDRESS = re.compile(
     r"|\+?\d[\d ()/-]{5,}\d|\b(?=\w*\d)(?=\w*[A-Z])[\w-]{2,}(?: \d[A-Z]{2})?\b"
 )
 """Addresses of mail and the web, telephone numbers, and codes such as SW1A 2AA."""
+_DATE = re.compile(r"\d\d?([/-])\d\d?\1(?:\d\d)?\d\d")
 _NAME = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _GOES_ON = re.compile(r"[^\W_]['’]? (?<!\band )\Z|[,&/] ?\Z")
 """What stands before a word that does not begin a sentence, nor an errand in a list."""
@@ -129,6 +130,8 @@ class _Text(WordsOf):
         longer one."""
         used: set[int] = set()
         for match in _ADDRESS.finditer(self.raw):
+            if _DATE.fullmatch(match[0]):
+                continue
             yield Fact("address", match[0], match.span()), _bare(match[0]), None
             used.update(
                 at
@@ -181,14 +184,16 @@ class _Text(WordsOf):
             case "date":
                 day, month = value
                 held = any(day == other for other, _ in self.dates)
-                held = held or str(day) in self.figures
+                held = held or str(day) in self.figures or day in self.numbers
                 named = {of for other, of in self.dates if other == day and of}
                 return held and (not month or month in (named or self.months))
             case "month":
                 return value in self.months
             case "number":
                 money = {amount for *_, amount in self.values("money")}
-                return value in self.numbers | money or fact.text in self.figures
+                days = {day for day, _ in self.dates if self.spoken is not ENGLISH}
+                known = value in self.numbers | money | days
+                return known or fact.text in self.figures
         same, loosely = KINDS[fact.kind].same, KINDS[fact.kind].loosely
         if any(same(value, other) for *_, other in self.values(fact.kind)):
             return True
@@ -335,7 +340,7 @@ _DENIES_ONESELF = re.compile(
 )
 """Not: tell him not to come."""
 _REQUESTS = re.compile(
-    r"\?|\b(?:please|wonder\w*|ask\w*|hope you|let me know|(?:tell|show|send) (?:me|us)"
+    r"\?|\b(?:please|wonder\w*|ask\w*|hope you|see you|let me know|(?:tell|show|send) (?:me|us)"
     r"|(?:can|could|would|will) you|(?:like|love|want|need) (?:you )?to know)\b",
     re.IGNORECASE,
 )
@@ -405,6 +410,7 @@ def _strange_answers(
     meant = {_TABLE["meant"].get(word) for word in words}
     accepts = "yes" in meant or _says(stated, "yes", "acceptance")
     declines = "no" in meant or _says(stated, "no", "refusal")
+    declines = declines or (stated.spoken is not ENGLISH and "no" in words)
     clauses = " ".join(f". {w.text}" if w.begins else w.text for w in stated.words)
     hints = not words.isdisjoint(_DISSENTS) or bool(_DENIES_ONESELF.search(clauses))
     accepts, declines = (

@@ -68,7 +68,11 @@ class WordsOf:
 
     def found(self, part: Part) -> Iterator[Span]:
         """Every place of a part."""
-        for first in range(len(self.words)):
+        forms = part[0].value if part[0].kind == "word" else ("*",)
+        starred = any("*" in form for form in forms)
+        for first, word in enumerate(self.words):
+            if not starred and word.text not in forms:
+                continue
             for last in self._ends(part, first, first):
                 if last > first:
                     yield Span(first, last)

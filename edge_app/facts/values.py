@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import product
 from operator import eq
 from pathlib import Path
 from typing import Any
@@ -54,11 +55,18 @@ def language(code: str | None) -> Language:
         return ENGLISH
     table = _OTHERS[code]
     words = dict(table["words"])
+    tens = zip(_words("tens"), table["tens"].split(), strict=True)
+    units = zip(_words("small")[1:], table.get("units", "").split(), strict=False)
+    for (ten, name), (unit, one) in product(tens, list(units)):
+        for form in table["compound"].split():
+            both = form.format(one=one, ten=name.split("|")[0], cut=name[:-1])
+            words[both] = f"{ten} {unit}"
     for name in ("small", "tens", "months", "days"):
         for foreign, english in zip(table[name].split(), _words(name), strict=True):
             words |= {one: english for one in foreign.split("|") if one != "-"}
     return Language(
         words,
+        table.get("endings", {}),
         comma=True,
         capital=code == "de",
         halves=code in ("de", "nl"),
@@ -118,25 +126,42 @@ def _written_out(word: str, spoken: Language) -> str:
         return f"{hour[1]} oclock"
     for ending, full in spoken.endings.items():
         if word.endswith(ending) and len(word) > len(ending):
-            return f"{word.removesuffix(ending)} {full}"
+            rest = word.removesuffix(ending)
+            return f"{spoken.words.get(rest, rest)} {full}"
+    if spoken is not ENGLISH and "'" in word:
+        before, _, behind = word.partition("'")  # "l'8", "dell'11"
+        return f"{'the' if before[-1] == 'l' else ''} {_written_out(behind, spoken)}"
     return word.removesuffix("'s")
 
 
 _FOREIGN_NUMBER = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d+,\d+")
 _FOREIGN_ORDINAL = re.compile(r"(\d{1,2})(?:º|ª|er|ère|e|ème|de|ste)")
-_FOREIGN_HOUR = re.compile(r"(\d{1,2})hs?")
+_FOREIGN_HOUR = re.compile(r"(\d{1,2})(?:hs?|u)")
 _FOREIGN_FORMS = [(re.compile(one), form) for one, form in _OTHERS.pop("rewritten")]
 
 
+_AT_HOUR = [("at", after) for after in ("", *".,;:?!")]
+_OF_THE = frozenset(("of", "the", "da", "di", "la", "por", "s"))
+
+
 def _as_english(words: Sequence[Word], spoken: Language) -> Iterator[Word]:
-    """The words with bare days as ordinals, and half hours behind the hour before."""
+    """The words with bare days as ordinals, hours after noon as clocks, half hours
+    behind the hour before, and no "of the" before "am"; "Mon" is no Monday."""
     for place, word in enumerate(words):
+        if word.text in _OF_THE:
+            behind = [w.text for w in words[place : place + 4] if w.text not in _OF_THE]
+            if behind[:1] in (["am"], ["pm"]):
+                continue
         before, after = _text(words, place - 1), _text(words, place + 1)
         if word.text.isdecimal() and int(word.text) <= 31 and before == "the":
             is_hour = after == "oclock" or _month(words, place + 1)
             yield word if is_hour else replace(word, text=f"{word.text}th")
         elif before == "half" and spoken.halves and (hour := _hour(words, place)):
             yield replace(word, text=str((hour - 2) % 12 + 1))
+        elif re.fullmatch("1[3-9]|2[0-4]", word.text) and (before, after) in _AT_HOUR:
+            yield replace(word, text=f"{word.text}:00")
+        elif word.text in _SHORT_DAYS:
+            yield replace(word, text=f"{word.text}.")
         else:
             yield word
 
@@ -171,9 +196,10 @@ def number_at(words: Sequence[Word], place: int) -> Found | None:
     if word in _TIMES:
         return float(_TIMES[word]), 1
     if word in _TENS:
-        more = _UNITS.get(_text(words, place + 1), 0)
+        linked = _text(words, place + 1) == "+"  # "treinta y cinco"
+        more = _UNITS.get(_text(words, place + 1 + linked), 0)
         both = 0 < more < 10
-        return float(_TENS[word] + (more if both else 0)), 2 if both else 1
+        return float(_TENS[word] + (more if both else 0)), 2 + linked if both else 1
     if word in _UNITS:
         value, length = float(_UNITS[word]), 1
         if _text(words, place + 1) == "hundred":
@@ -273,7 +299,8 @@ def time_at(words: Sequence[Word], place: int) -> Found | None:
     """A time of day: (minutes from midnight or noon, "am", "pm" or "")."""
     word = words[place].text
     if word in ("noon", "midday"):
-        return (0, "pm"), 1
+        (minutes, _), length = _with_meridiem(words, place, 1, 0)
+        return (minutes, "pm"), length
     if word == "midnight":
         return (0, "am"), 1
     spoken = _past_or_to(words, place)
@@ -295,9 +322,8 @@ def time_at(words: Sequence[Word], place: int) -> Found | None:
         past = _text(words, place + 2)
         if len(past) == 2 and past.isdecimal() and int(past) < 60:
             return ((60 * hour + int(past)) % 720, "pm" if hour > 12 else ""), 3
-        if hour > 12:
-            return (60 * hour % 720, "pm"), 2
-        return _with_meridiem(words, place, 2, 60 * hour)
+        (minutes, half), length = _with_meridiem(words, place, 2, 60 * hour)
+        return (minutes, "pm" if hour > 12 else half), length
     if hour is None:
         return None
     found = _with_meridiem(words, place, 1, 60 * hour)
@@ -319,7 +345,12 @@ def _past_or_to(words: Sequence[Word], place: int) -> Found | None:
         return None
     link = _text(words, place + length)
     linked = link in ("past", "to", "after")
-    hour = _hour(words, place + length + linked)
+    at = place + length + linked
+    if linked and _text(words, at) == "half" and (inner := _past_or_to(words, at)):
+        (half_past, half), more = inner  # "fünf vor halb acht"
+        total = half_past + (-minutes if link == "to" else minutes)
+        return (total % 720, half), length + linked + more
+    hour = _hour(words, at)
     if hour is None or (not linked and word != "half"):
         return None
     if link == "to" and _before(words, place) in ("from", "between"):
@@ -339,7 +370,19 @@ def _hour(words: Sequence[Word], place: int) -> int | None:
 def _with_meridiem(
     words: Sequence[Word], place: int, length: int, minutes: int
 ) -> Found:
-    """The time, with what says which half of the day is meant."""
+    """The time, with what other languages put behind the hour ("y media") and what says
+    which half of the day is meant."""
+    sign = _text(words, place + length)
+    if sign in ("+", "minus"):
+        at = place + length + 1
+        at += _text(words, at) in ("the", "a")
+        found = number_at(words, at) if at < len(words) else None
+        part = {"half": 30, "quarter": 15}.get(
+            _text(words, at), found[0] if found else 60
+        )
+        if part < 60:
+            minutes += int(part) if sign == "+" else -int(part)
+            length = at + 1 - place
     after = _texts(words, place + length, 3)
     if after[0] in ("am", "pm"):
         return (minutes % 720, after[0]), length + 1

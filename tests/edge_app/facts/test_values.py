@@ -6,7 +6,8 @@ from pathlib import Path
 from edge_app.facts.values import KINDS, language, values, words_of
 
 FILE = Path(__file__).with_name("checking.toml")
-LETTERS = tomllib.loads(FILE.read_text("utf-8"))["letters"]
+TABLE = tomllib.loads(FILE.read_text("utf-8"))
+LETTERS = TABLE["letters"]
 
 
 def test_values_of_other_languages_are_read_as_english_ones():
@@ -19,3 +20,15 @@ def test_values_of_other_languages_are_read_as_english_ones():
         assert found["day"] == [2], code
         assert {time for time, _ in found["time"]} >= {150}, code
         assert found["money"] == [1200.5 if code == "de" else 20.5, 20.0], code
+
+
+def test_values_in_the_words_of_other_languages():
+    """Clocks in words, halves of the day, ordinals, numbers in one word."""
+    wrong = []
+    for code, forms in TABLE["forms"].items():
+        for text, kind, value in forms:
+            found = [one for *_, one in values(kind, words_of(text, language(code)))]
+            wanted = tuple(value) if isinstance(value, list) else value
+            if found != ([wanted] if value != "" else []):
+                wrong.append((code, text, found))
+    assert wrong == []
