@@ -184,7 +184,8 @@ class _Text(WordsOf):
             case "date":
                 day, month = value
                 held = any(day == other for other, _ in self.dates)
-                held = held or str(day) in self.figures or day in self.numbers
+                held = held or str(day) in self.figures
+                held = held or (self.spoken is not ENGLISH and day in self.numbers)
                 named = {of for other, of in self.dates if other == day and of}
                 return held and (not month or month in (named or self.months))
             case "month":
@@ -340,8 +341,9 @@ _DENIES_ONESELF = re.compile(
 )
 """Not: tell him not to come."""
 _REQUESTS = re.compile(
-    r"\?|\b(?:please|wonder\w*|ask\w*|hope you|see you|let me know|(?:tell|show|send) (?:me|us)"
-    r"|(?:can|could|would|will) you|(?:like|love|want|need) (?:you )?to know)\b",
+    r"\?|\b(?:please|wonder\w*|ask\w*|hope you|see you|let me know"
+    r"|(?:tell|show|send) (?:me|us)|(?:can|could|would|will) you"
+    r"|(?:like|love|want|need) (?:you )?to know)\b",
     re.IGNORECASE,
 )
 _LONGEST_ANSWER = 9  # words that are shown of a missing one
@@ -408,7 +410,8 @@ def _strange_answers(
     than the `known` ones; not a sentence that most letters have."""
     words, (_, plain) = {word.text for word in stated.words}, _polarities(stated)
     meant = {_TABLE["meant"].get(word) for word in words}
-    accepts = "yes" in meant or _says(stated, "yes", "acceptance")
+    accepts = "yes" in meant or "confirm" in words
+    accepts = accepts or _says(stated, "yes", "acceptance")
     declines = "no" in meant or _says(stated, "no", "refusal")
     declines = declines or (stated.spoken is not ENGLISH and "no" in words)
     clauses = " ".join(f". {w.text}" if w.begins else w.text for w in stated.words)
@@ -461,7 +464,9 @@ def _says(text: _Text, *answers: str) -> bool:
 def _unanswered(asked: _Text, text: _Text) -> Iterator[Fact]:
     """A yes, a no or a question of the request, if the draft has none."""
     for match in _ASKS.finditer(asked.raw) if not _REQUESTS.search(text.raw) else ():
-        yield Fact("question", match[0].strip(" ,.;:!\n"), match.span())
+        keys = _keys(_Text(match[0], asked.spoken))
+        if 2 * len(keys & _keys(text)) < len(keys):
+            yield Fact("question", match[0].strip(" ,.;:!\n"), match.span())
     stated, (denied, plain) = _polarities(asked)[1], _polarities(text)
     for at, word in enumerate(asked.words):
         answer = _TABLE["meant"].get(word.text, word.text)
