@@ -58,6 +58,8 @@ from personal_store.import_runs import Unfinished
 from tests.waiting import until_true, wait_until
 from tools.screen_rows import rows
 
+pytestmark = pytest.mark.usefixtures("drawn_when_asked")
+
 
 def test_facts_that_are_not_from_the_person_are_marked_until_they_change(tmp_path):
     """In the text without a colour, too, in a line below it, and where a word is

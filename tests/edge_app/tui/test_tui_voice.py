@@ -3,6 +3,7 @@ store."""
 
 import json
 
+import pytest
 from textual.widgets import OptionList
 from tui_helpers import drafted, gated_service, make_app, play, until
 
@@ -11,6 +12,8 @@ from edge_app.service.requests import ServiceConfig
 from edge_app.service.service import WritingService
 from models.prompts import Request
 from personal_store import Store, import_source
+
+pytestmark = pytest.mark.usefixtures("drawn_when_asked")
 
 LETTER = "Hey Ana!\n\nThe kettle sings, and number {n} came.\n\nxo\nSam"
 

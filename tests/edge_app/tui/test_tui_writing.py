@@ -69,6 +69,8 @@ from models.prompts import Request
 from tests.edge_app.privacy import messages
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.usefixtures("drawn_when_asked")
+
 
 def test_the_draft_begins_by_itself_when_the_models_are_loaded():
     """Before the first word the page says what is waited for; a stop forgets it."""
