@@ -328,7 +328,7 @@ _BEHIND_NO |= _SUBJECTS | {",", "."}
 _STOPS |= set(".,;:?!")
 _ANSWERS = "yes", "no"
 _ASKS = re.compile(
-    r"\bask(?:s|ed|ing)?\b[^.;:!?\n]*?\b(?:if|whether|wh\w+|how)\b[^.;:,!?\n]*\??"
+    r"\bask(?:s|ed|ing)?\b[^.;:!?\n]{0,60}?\b(?:if|whether|wh\w+|how)\b[^.;:,!?\n]*\??"
     r"|(?:^|[.;:!?,\n]\s*|\band\s+)(?:(?:can|could|would|will|do|does|did|has|have|may"
     r"|shall|should|is|are) (?:s?he|they|it|we)|(?:is|are) (?:there|the|her|his)"
     r"|(?:can|could|does|has) (?:the|her|his))\b[^.;:,!?\n]*\??",
@@ -336,7 +336,7 @@ _ASKS = re.compile(
 )
 """What a request has asked of somebody: it states nothing."""
 _DENIES_ONESELF = re.compile(
-    r"(?:[.,;:?!]|\b(?:am|are|but|can|could|i|so|we|will|would)\b[^.,;:?!]*) "
+    r"(?:[.,;:?!]|\b(?:am|are|but|can|could|i|so|we|will|would)\b[^.,;:?!]{0,60}) "
     r"(?:no|not(?! to\b)|never|unable)\b"
 )
 """Not: tell him not to come."""
