@@ -64,7 +64,7 @@ def vllm(models, tmp_path_factory):
 def pair(models):
     """The device's models, and the generalist that vLLM is compared with."""
     files = models["llama_cpp"]
-    settings = EngineSettings(1, precision="float32", extra_buffers=False)
+    settings = EngineSettings(threads=1, precision="float32", extra_buffers=False)
     pair = Pair(files["specialist"], files["generalist"], settings)
     yield pair
     pair.close()
