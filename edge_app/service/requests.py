@@ -117,7 +117,7 @@ class ServiceConfig:
     """Keeps a phrase that may always leave; None: only while the service lives."""
 
     @property
-    def adds_nothing(self) -> bool:
-        """Whether what the specialist adds to a request is invented: the embedded one
-        is too small to know anything."""
+    def tiny(self) -> bool:
+        """Whether the specialist is the embedded one: what it adds to a request is
+        invented, and a letter that it answers confuses it."""
         return self.specialist == locate("specialist")

@@ -594,7 +594,7 @@ class WritingService:
         self, store: Store, request: WriteRequest
     ) -> tuple[WriteRequest, list[Passage]]:
         """The request with notes and recipient, and the texts found for it."""
-        if request.reply_to is not None:
+        if request.reply_to is not None and not self._config.tiny:
             notes = answering.notes_on(store, request.reply_to), request.background
             background = "\n\n".join(part for part in notes if part.strip())
             request = replace(request, background=background)
@@ -615,8 +615,7 @@ class WritingService:
         brief = answering.addressed_brief(store, asked.brief, asked.reply_to)
         name = found.brief.recipient
         how = asked.length, asked.excluded, name, _names_fact
-        adds_nothing = self._config.adds_nothing
-        lesson = lesson_for(store.db, brief, *how, adds_nothing=adds_nothing)
+        lesson = lesson_for(store.db, brief, *how, adds_nothing=self._config.tiny)
         return lesson if asked.moves else replace(lesson, nearer=0)
 
     def _states_of(

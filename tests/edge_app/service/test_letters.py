@@ -245,3 +245,9 @@ def test_a_thread_is_found_and_read_as_private_notes(service):
         assert notes.endswith("Then at nine, by the boats.")
         assert answering.notes_on(store, 999) == ""
         assert store.thread(999) == []
+        # The embedded specialist takes its words for what it is to say.
+        answer = replace(ASKED, reply_to=found.record_id, personalisation="bm25")
+        assert service._found(store, answer)[0].background == ""
+        own = service._config.store.with_name("own.gguf")
+        service._config = replace(service._config, specialist=own)
+        assert service._found(store, answer)[0].background == notes
