@@ -88,6 +88,7 @@ class Frame:
     name: str = ""
     paragraphs: int = 0  # of a letter, if all have the same number; else 0
     besides: tuple[str, ...] = ()  # whole sentences that many letters hold
+    lead: float = MOST  # nats above all others
 
     @property
     def top(self) -> str:
@@ -269,7 +270,7 @@ class Shaping:
             _, lines, first = begun.partition(b"\n\n")
             # First words stand below a greeting that came out otherwise, too.
             if data == begun or (newlines and lines and below == first):
-                _lead(logits, token)
+                _lead(logits, self._frame.lead, token)
         if not self._top or b"\n" in data:
             self._shift_end(data, logits)
         return logits
@@ -293,7 +294,7 @@ class Shaping:
         """Shift where a text ends, and how."""
         length, frame = self._length, self._frame
         if frame.end and data.endswith(frame.end.encode()):
-            _lead(logits, *self._ends)
+            _lead(logits, frame.lead, *self._ends)
             return
         words = len(data.split())
         press = 0.0
@@ -306,20 +307,22 @@ class Shaping:
         below = parts >= (frame.paragraphs or 3)  # the body
         for begun, token in (*self._end, *(self._apart if below else ())):
             if begun and data.endswith(b"\n" + begun):
-                _lead(logits, token)
+                _lead(logits, FAR, token)  # nothing else may follow what was begun
                 return
         if data.endswith(b"\n"):
             if parts == frame.paragraphs:
-                _lead(logits, *(token for _, token in self._end[:1]))
+                _lead(logits, frame.lead, *(token for _, token in self._end[:1]))
             elif parts > 2:
                 logits[[token for _, token in self._end[:1]]] += press + MOST
-            if below and self._apart and not self._closed(data):
-                # A body that the checker ended before the last words: they stand apart.
+            if below and data.endswith(b"\n\n") and not self._closed(data):
                 for _, token in self._end[:1]:
                     _replace(logits, token, self._apart[0][1])
             return
         lined = [token for token, _ in self._stops]
         logits[lined] += press / 2
+        if parts >= frame.paragraphs > 0 and not self._closed(data):
+            _lead(logits, FAR, *lined, *self._lines[:1])  # no last words: a line ends
+            return
         if self._says_all(data):
             self._end_body(data, logits)
         self._shift_behind_body(data, logits)
@@ -345,10 +348,9 @@ class Shaping:
 
     def _shift_behind_body(self, data: bytes, logits: Floats) -> None:
         """Let what is said behind a body stand where the body would have ended."""
-        for one in self._closing:
-            if data.endswith(one.said):
-                _lead(logits, *self._lines[:1])
-                return
+        if any(data.endswith(one.said) for one in self._closing):
+            _lead(logits, self._frame.lead, *self._lines[:1])
+            return
         for one in (*self._besides, *self._closing):
             last = one in self._closing or not self._left(data + one.said)
             for begun, token in one.steps(last=last):
@@ -356,7 +358,7 @@ class Shaping:
                 said = begun and data.endswith(begun) and one in self._left(before)
                 whole = one in self._closing and _STOP.search(begun.strip())
                 if said and (whole or self._ended(before)):
-                    _lead(logits, token)
+                    _lead(logits, self._frame.lead, token)
                     return
         left = self._left(data)
         if left and self._ended(data):
@@ -364,7 +366,7 @@ class Shaping:
                 [one.steps(last=False)[0][1] for one in left if one in some]
                 for some in (self._besides, self._closing)
             )
-            _lead(logits, *(besides or closing))
+            _lead(logits, self._frame.lead, *(besides or closing))
             # What the checker takes if it refuses those: the last words, or the end.
             best = logits.max()
             end = MOST if closing else MOST / 1.5
@@ -408,11 +410,11 @@ def _replace(logits: Floats, out: int, into: int) -> None:
     logits[out] -= MOST
 
 
-def _lead(logits: Floats, *tokens: int) -> None:
-    """Lift these tokens, the likeliest of them `MOST` nats above all others, if `FAR`
-    nats are enough for that."""
+def _lead(logits: Floats, nats: float, *tokens: int) -> None:
+    """Lift these tokens, the likeliest of them `nats` above all others, if `FAR` nats
+    are enough for that."""
     if tokens:
         ids, others = list(set(tokens)), logits.copy()
         others[ids] = -inf
-        lift = others.max() + MOST - logits[ids].max()
+        lift = others.max() + nats - logits[ids].max()
         logits[ids] += min(max(lift, 0.0), FAR)

@@ -10,7 +10,7 @@ from itertools import chain
 from sqlite_utils import Database
 
 from decoding_core.settings import MethodSettings
-from edge_app.decoding.shaping import MOST, Frame, Length, Shape, Shaping, Turn
+from edge_app.decoding.shaping import FAR, MOST, Frame, Length, Shape, Shaping, Turn
 from edge_app.retrieval.naming import called
 from edge_app.retrieval.voice import (
     MANY,
@@ -32,6 +32,7 @@ from personal_store.text.greetings import NAME
 _SHORT, _LONG = 0.6, 1.6  # times the usual length
 _LAST, _FEWEST, _MOST_STEPS = 10, 5, 3  # finished drafts looked at; steps
 _FIRST, _EACH = 3.0, 0.5  # nats of a turn that was made `LEAST` times, and once more
+_INSISTS = 2.0  # nats more of a lead for each draft into which it was put
 _NEWEST = 500  # texts from which the voice of one text is counted
 _OFTEN = 0.25  # share of the texts that say a sentence which may be said besides
 _ITS_RECORDS = 5  # texts in which such a sentence is looked for as it is written
@@ -107,7 +108,7 @@ def lesson_for(
         for (line, of), (state, _) in marks.items()
         if line in MANY and (line == "never") == (state != "struck")
     ]
-    frame = None
+    frame, own = None, [pair for pair in pairs if pair.person in persons]
     if kind in ADDRESSED:
         greeting = voice.value("greeting").replace(NAME, name or called(to))
         opening, closing, sign_off, signed = (
@@ -116,15 +117,19 @@ def lesson_for(
         parts = opening, closing, *(turn.out for turn in turns)
         never = [one.casefold() for one in parts if one]
         besides = _besides(db, voice, never, names_fact)
-        frame = Frame(
-            *(greeting, opening, closing, sign_off, signed, voice.paragraphs), besides
-        )
-        frame = None if frame == Frame(paragraphs=voice.paragraphs) else frame
+        usual = greeting, opening, closing, sign_off, signed
+        put_in = [
+            any(one not in pair.drafted and one in pair.text for one in usual)
+            for pair in pairs[-3 * _LAST :]
+        ]
+        lead = min(FAR, MOST + _INSISTS * sum(put_in))
+        frame = Frame(*usual, voice.paragraphs, besides, lead)
+        frame = frame if any((*usual, besides)) else None
     return Lesson(
         tuple(turns),
         _length(request, length, voice.length),
         frame,
-        steps_nearer([pair for pair in pairs if pair.person in persons]),
+        steps_nearer(own),
         _to_say(request) if adds_nothing and length != "long" else (),
     )
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from decoding_core.settings import MethodSettings
-from edge_app.decoding.shaping import Turn
+from edge_app.decoding.shaping import FAR, MOST, Turn
 from edge_app.facts.checking import names_fact
 from edge_app.retrieval.lessons import Lesson, lesson_for, steps_nearer
 from edge_app.retrieval.voice import learnt_from, mark, voice_of
@@ -112,7 +112,7 @@ def test_a_lesson_is_what_the_store_shows_and_the_owner_says(tmp_path):
         assert {turn.nats for turn in lesson.turns} == {4.5}
         assert lesson.frame.greeting == "Hi Ana,"
         assert lesson.length.high >= 10
-        assert lesson.nearer == 3
+        assert (lesson.nearer, lesson.frame.lead) == (3, MOST)
         said = {one.value: one for one in voice_of(store.db, "email", "Ana").lines}
         assert (said[TWO].into, said[TWO].edits, said[ONE].holds) == (
             *("Toodle pip", 6),
@@ -143,6 +143,24 @@ def test_what_a_text_is_to_say_is_known_by_its_request_in_its_order(tmp_path):
         assert lesson_for(*how, "long", adds_nothing=True).asked == ()
         longer = replace(ask, text=f"{ask.text}, in full")
         assert lesson_for(store.db, longer, adds_nothing=True).asked == ()
+
+
+def test_a_frame_that_had_to_be_put_in_leads_by_more(tmp_path):
+    """By two nats a draft, within the bound; if it is usual towards this person too."""
+    text = "Hi {to},\n\nThe raft came.\n\nToodle pip,\nSam"
+    with Store.open(tmp_path / "store.db") as store:
+        for number in range(12):
+            to = ("Ana", "Ben", "Cy")[number % 3]
+            lost = {0: "Toodle pip", 3: "Hi Ana", 6: "Hi Ana"}.get(number, "Psst")
+            drafted = text.format(to=to).replace(lost, "Best")
+            made = Document(0, "", "email", text.format(to=to), recipient=to)
+            made = replace(made, drafted=drafted, own_share=0.5)
+            keep_finished(store.db, f"page:{number}", made)
+        leads = [
+            lesson_for(store.db, Request("Thank them", "email", to)).frame.lead
+            for to in ("Ana", "Ben", "Cy", "Eve")
+        ]
+    assert leads == [FAR, *3 * [MOST + 2]]
 
 
 def test_what_is_often_said_is_said_besides_unless_it_is_a_fact(tmp_path):
