@@ -245,8 +245,6 @@ class Shaping:
         self._besides = [_Sentence(vocabulary, s, end) for s in self._frame.besides]
         self._closing = [_Sentence(vocabulary, closing, end)] if closing else []
         self._end = _steps(vocabulary, end)
-        self._apart = _steps(vocabulary, f"{closing}\n\n{end}") if closing else []
-        """The last words in a paragraph of their own, and what stands below them."""
         self._stops = _stops_of(vocabulary)
         self._asked = asked
         self._ending: set[bytes] = set()
@@ -304,25 +302,18 @@ class Shaping:
             press = -MOST / 2 * (1 - words / length.low)
         logits[self._ends] += press
         parts = data.count(b"\n\n") + 1
-        below = parts >= (frame.paragraphs or 3)  # the body
-        for begun, token in (*self._end, *(self._apart if below else ())):
+        for begun, token in self._end:
             if begun and data.endswith(b"\n" + begun):
-                _lead(logits, FAR, token)  # nothing else may follow what was begun
+                _lead(logits, frame.lead, token)
                 return
         if data.endswith(b"\n"):
             if parts == frame.paragraphs:
                 _lead(logits, frame.lead, *(token for _, token in self._end[:1]))
             elif parts > 2:
                 logits[[token for _, token in self._end[:1]]] += press + MOST
-            if below and data.endswith(b"\n\n") and not self._closed(data):
-                for _, token in self._end[:1]:
-                    _replace(logits, token, self._apart[0][1])
             return
         lined = [token for token, _ in self._stops]
         logits[lined] += press / 2
-        if parts >= frame.paragraphs > 0 and not self._closed(data):
-            _lead(logits, FAR, *lined, *self._lines[:1])  # no last words: a line ends
-            return
         if self._says_all(data):
             self._end_body(data, logits)
         self._shift_behind_body(data, logits)
@@ -378,7 +369,8 @@ class Shaping:
         for lined, stop in self._stops if left else ():
             if logits[lined] >= best - 1.0:  # the body may well end here
                 self._ending.add(data + self._piece(stop))
-                _replace(logits, lined, stop)
+                logits[stop] = np.logaddexp(logits[stop], logits[lined])
+                logits[lined] -= MOST
 
     def _ended(self, data: bytes) -> bool:
         """Whether a body would have ended here, or did before what was said since."""
@@ -402,12 +394,6 @@ class Shaping:
         room = self._length.usual - words - len(self._frame.end.split())
         fit = (one for one in self._besides if one.words <= 2 * room)
         return [*(one for one in fit if one.small not in text), *closing]
-
-
-def _replace(logits: Floats, out: int, into: int) -> None:
-    """Give the probability of a token to another, but for `MOST` nats."""
-    logits[into] = np.logaddexp(logits[into], logits[out])
-    logits[out] -= MOST
 
 
 def _lead(logits: Floats, nats: float, *tokens: int) -> None:
