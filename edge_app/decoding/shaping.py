@@ -327,10 +327,11 @@ class Shaping:
         )
 
     def _end_body(self, data: bytes, logits: Floats) -> None:
-        """Have the body end with this sentence."""
+        """Have the body end with this sentence, and a text without a frame as well."""
+        framed = bool(self._top or self._end)
         if data[-1:] in _STOPS:
-            logits[[*self._lines[:1], *self._ends]] += MOST / 2
-        for stop in {stop for _, stop in self._stops}:
+            logits[[*self._lines[:framed], *self._ends]] += MOST / 2
+        for stop in {stop for _, stop in self._stops} if framed else ():
             if self._piece(stop)[-1:] in _STOPS:
                 ids = [lined for lined, one in self._stops if one == stop]
                 together = np.logaddexp.reduce(logits[ids])

@@ -76,7 +76,7 @@ def test_what_is_taken_out_gives_its_place_to_what_is_put_there():
 def test_nothing_is_said_behind_what_was_asked_for():
     """Its last word and nearly all others must have been said, and the sentence ends as
     it would: a comma ends no body."""
-    shaping = Shaping(WORDS_OF, asked=("long", "go"))
+    shaping = Shaping(WORDS_OF, frame=Frame("Hi Ana,"), asked=("long", "go"))
     half = round(float(np.log(1.5)), 2)
     assert moved(shaping, "Hi Ana,\n\nSo long") == {}
     assert moved(shaping, "Hi Ana,\n\nSo it goes") == {}
@@ -84,9 +84,13 @@ def test_nothing_is_said_behind_what_was_asked_for():
     assert moved(shaping, "Hi Ana,\n\nSo long it goes") == done
     behind = moved(shaping, "Hi Ana,\n\nSo long it goes.")
     assert behind == done | {"\n\n": MOST / 2, "<end>": MOST / 2}
-    most = Shaping(WORDS_OF, asked=("her", "wish", "pip", "sam", "go"))
-    assert moved(most, "Sam here wishes pip it") == {}
-    assert moved(most, "Sam here wishes it goes") == done
+    review = Shaping(WORDS_OF, asked=("long", "go"))
+    assert moved(review, "So long it goes") == {}
+    assert moved(review, "So long it goes.") == {"<end>": MOST / 2}
+    asked = ("her", "wish", "pip", "sam", "go")
+    most = Shaping(WORDS_OF, frame=Frame("Hi"), asked=asked)
+    assert moved(most, "Hi\n\nSam here wishes pip it") == {}
+    assert moved(most, "Hi\n\nSam here wishes it goes") == done
 
 
 @pytest.mark.parametrize(("usual", "besides"), [(10.0, ""), (11.0, " I am here.")])
