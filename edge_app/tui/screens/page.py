@@ -44,7 +44,7 @@ _LOOKS = " · [u]underlined[/u] redrawn · [i]slanted[/i] waiting · [s]struck[/
 LEGEND = Text.from_markup(f"plain kept{_LOOKS}")
 LEGEND_HELD = Text.from_markup(f"[b]bold[/b] held back{_LOOKS}")
 """Where something was; as wide as the narrowest page with a legend has room for."""
-FRAME_SECONDS = 1 / 30
+FRAME_SECONDS = 1 / 15  # a frame takes the models some milliseconds of a core
 PAUSE_SECONDS = 0.4
 """How long a brief stands unchanged before it is read: letters come faster."""
 CARD_SECONDS = 0.25  # numbers change no faster than they can be read
@@ -189,9 +189,16 @@ class Page(Screen[None]):
 
     def frame_soon(self) -> None:
         """Draw a frame when the one before has been seen long enough."""
-        if self._frame is None:
-            wait = self._drawn + FRAME_SECONDS - time.monotonic()
-            self._frame = self._call_in(wait, self.tick)
+        self._tick_in(self._drawn + FRAME_SECONDS - time.monotonic())
+
+    def _tick_in(self, seconds: float) -> None:
+        """Draw a frame in `seconds`, unless one is due before."""
+        if self._frame is not None:
+            due = asyncio.get_running_loop().time() + max(0.0, seconds)
+            if self._frame.when() <= due:
+                return
+            self._frame.cancel()
+        self._frame = self._call_in(seconds, self.tick)
 
     def _call_in(
         self, seconds: float, call: Callable[[], object]
@@ -226,8 +233,8 @@ class Page(Screen[None]):
             self._refresh_cards()
         if struck:
             self.frame_soon()
-        elif self._stale and self._frame is None:
-            self._frame = self._call_in(CARD_SECONDS, self.tick)
+        elif self._stale:
+            self._tick_in(CARD_SECONDS)
 
     def say_news(self) -> None:
         """Show what there is to be said."""

@@ -78,14 +78,12 @@ def test_nothing_is_said_behind_what_was_asked_for():
     it would: a comma ends no body."""
     shaping = Shaping(WORDS_OF, frame=Frame("Hi Ana,"), asked=("long", "go"))
     half = round(float(np.log(1.5)), 2)
-    assert moved(shaping, "Hi Ana,\n\nSo long") == {}
-    assert moved(shaping, "Hi Ana,\n\nSo it goes") == {}
+    assert not moved(shaping, "Hi Ana,\n\nSo it goes")
     done = {".": -MOST / 2, ".\n\n": half, ".\n": half}
     assert moved(shaping, "Hi Ana,\n\nSo long it goes") == done
-    behind = moved(shaping, "Hi Ana,\n\nSo long it goes.")
-    assert behind == done | {"\n\n": MOST / 2, "<end>": MOST / 2}
+    ends = {"\n\n": MOST / 2, "<end>": MOST / 2}
+    assert moved(shaping, "Hi Ana,\n\nSo long it goes.") == done | ends
     review = Shaping(WORDS_OF, asked=("long", "go"))
-    assert moved(review, "So long it goes") == {}
     assert moved(review, "So long it goes.") == {"<end>": MOST / 2}
     asked = ("her", "wish", "pip", "sam", "go")
     most = Shaping(WORDS_OF, frame=Frame("Hi"), asked=asked)

@@ -131,18 +131,16 @@ def test_a_lesson_is_what_the_store_shows_and_the_owner_says(tmp_path):
 
 
 def test_what_a_text_is_to_say_is_known_by_its_request_in_its_order(tmp_path):
-    """Without the words that ask and the recipient's name; a length that the person
-    chooses counts more."""
+    """Without words that ask, and the recipient's; a chosen length counts more."""
     ask = Request("Tell Ana the jam is ready, and say yes to Sunday", "email", "Ana")
     with Store.open(tmp_path / "store.db") as store:
         how = store.db, ask
         assert lesson_for(*how).asked == ()
-        asked = lesson_for(*how, adds_nothing=True).asked
+        asked = lesson_for(*how, "short", adds_nothing=True).asked
         assert asked == ("jam", "ready", "sunday")
-        assert lesson_for(*how, "short", adds_nothing=True).asked == asked
         assert lesson_for(*how, "long", adds_nothing=True).asked == ()
-        longer = replace(ask, text=f"{ask.text}, in full")
-        assert lesson_for(store.db, longer, adds_nothing=True).asked == ()
+        longer = store.db, replace(ask, text=f"{ask.text}, in full")
+        assert lesson_for(*longer, adds_nothing=True).asked == ()
 
 
 def test_a_frame_that_had_to_be_put_in_leads_by_more(tmp_path):

@@ -42,7 +42,7 @@ from edge_app.tui.journal import JournalFolder
 from edge_app.tui.screens.compare import hunks, sentences, taken
 from edge_app.tui.screens.drawer import HeldBackQuestion
 from edge_app.tui.screens.editor import DraftEditor
-from edge_app.tui.screens.page import next_step
+from edge_app.tui.screens.page import CARD_SECONDS, FRAME_SECONDS, next_step
 from edge_app.tui.screens.why import (
     WhyDrawer,
     followed,
@@ -105,6 +105,11 @@ def test_the_first_minute(tmp_path):
         await pilot.press("f7")
         assert app.page.editor.text == LETTER + "!"
         assert app.writing.variant.edited[-1] == ("!", "typed")
+        app.page.tick()
+        app.page._tick_in(CARD_SECONDS)
+        app.page.frame_soon()  # a word waits for no card
+        due = app.page._frame.when() - asyncio.get_running_loop().time()
+        assert due <= FRAME_SECONDS
         await compare(pilot)
         await pilot.press("alt+c")
         assert app.clipboard == LETTER + "!"
