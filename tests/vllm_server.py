@@ -68,7 +68,7 @@ class VllmServer:
     def wait(self):
         """Until it answers: minutes, if other work has the cores."""
         log = self._log
-        for _ in moments(lambda: log.read_text()[-2000:], 0.2, 5 * PATIENCE):
+        for _ in moments(lambda: log.read_text()[-2000:], 0.2, times=5):
             assert self._process.poll() is None, log.read_text()[-2000:]
             with suppress(urllib.error.URLError, ConnectionError):
                 urllib.request.urlopen(f"{self.url}/health", timeout=PATIENCE).close()

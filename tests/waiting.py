@@ -18,10 +18,10 @@ PATIENCE = 120.0
 """Seconds after which what has not happened is held to be a hang."""
 
 
-def moments(what, pause=0.005, patience=PATIENCE):
-    """Come back again and again, a pause apart, until patience is over; `what` is then
-    said, or what it returns."""
-    end = time.monotonic() + patience
+def moments(what, pause=0.005, times=1):
+    """Come back again and again, a pause apart, until PATIENCE is over N times; `what`
+    is then said, or what it returns."""
+    end = time.monotonic() + times * PATIENCE
     while time.monotonic() < end:
         yield
         time.sleep(pause)
