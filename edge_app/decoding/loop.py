@@ -116,7 +116,8 @@ class DecodeLoop:
             1 if fixed or waiting else settings.window,
             role.draft_limit,
             # A limit counts what drawn tokens tell, not what the ends of blocks do.
-            by_confidence=not draws.binds,
+            by_confidence=not draws.binds and waiting is None,
+            together=waiting is not None,
         )
         self._out: deque[_Sent] = deque()
         self._full = False  # whether the specialist has no room for another token

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 _START_SECONDS = 120.0
 _POLL_SECONDS = 0.02
 _EXPLAINED = "Error: "
+_POOL = "8192"
+"""Tokens of all texts: one person's drafts begin alike, and in one pool blocks of any
+of them are read in one pass."""
 
 
 class ChildServer:
@@ -58,7 +61,9 @@ class ChildServer:
             options += ["--gpu-layers", str(engine.gpu_layers)]
         options += ["--flash-attention"] * engine.flash_attention
         options += ["--exact"] * engine.exact
-        options += ["--sessions", "1"] * (one_text or engine.exact)
+        one_text = one_text or engine.exact
+        several = ["--kv-tokens", _POOL]
+        options += ["--sessions", "1"] if one_text else several
         self._process = python_child.start(
             *("cloud_api.cli:program", "serve", "--port", "0"),
             *("--generalist", str(generalist.absolute())),

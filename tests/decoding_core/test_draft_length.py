@@ -8,13 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoding_core.draft_length import (
-    Costs,
-    DraftLengths,
-    Plan,
-    plan,
-    seconds_a_token,
-)
+from decoding_core.draft_length import Costs, DraftLengths, Plan, plan, seconds_a_token
 from decoding_core.settings import FIXED_LENGTH, LONGEST, WINDOW
 
 GPU = Costs(draft=0.007, verify=0.040, verify_token=0.0005, round_trip=0.060)
@@ -200,7 +194,6 @@ def test_what_is_set_stays(length, window):
 
 
 def test_a_block_ends_where_the_specialist_was_not_sure():
-    """Not after so many tokens, unless they are all alike."""
     lengths = DraftLengths("auto", 1, LONGEST, by_confidence=True)
     rounds(lengths, GPU, lambda size, number: size * (number % 3 > 0))
     sure, unsure = 0.999, 0.2
@@ -231,7 +224,8 @@ def test_what_becomes_of_drafted_tokens_is_learnt():
 )
 def test_a_block_never_shrinks_while_it_is_drafted(thought, length, window, out):
     """What was found long enough is so with whatever is drafted behind it, and else
-    there is room for one more; what is set stays, and so does all by no confidence."""
+    there is room for one more; what is set stays, and so does all by no confidence.
+    Beside other texts it is one of few lengths."""
     lengths = DraftLengths(length, window, LONGEST, by_confidence=True)
     rounds(lengths, GPU, lambda size, number: size * (number % 3 > 0), 10)
     whole = lengths.next(out, thought)
@@ -241,8 +235,11 @@ def test_a_block_never_shrinks_while_it_is_drafted(thought, length, window, out)
     blind = DraftLengths(length, window, LONGEST)
     rounds(blind, GPU, lambda size, number: size * (number % 3 > 0), 10)
     assert blind.next(out, thought) == blind.next(out)
-    if length != "auto":
-        assert whole == length
+    beside = DraftLengths(length, window, LONGEST, together=True)
+    assert beside.next(out, thought) == (length if length != "auto" else 4)
+    rounds(beside, GPU, lambda size, number: size * (number % 3 > 0), 10)
+    assert beside.next(out) == length or beside.next(out) in range(4, LONGEST + 1, 4)
+    assert length == "auto" or whole == length
 
 
 @pytest.mark.parametrize(("limit", "expected"), [(0, 0), (1, 1)])
