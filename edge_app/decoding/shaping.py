@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from math import inf
 from typing import Protocol
 from weakref import WeakKeyDictionary
@@ -228,7 +229,7 @@ class Shaping:
     ) -> None:
         """`read` is what the text is written from; behind the words of which `asked`
         are the stems nothing more is to be said, if there are any."""
-        self._vocabulary, self._piece = vocabulary, vocabulary.piece
+        self._vocabulary, self._piece = vocabulary, cache(vocabulary.piece)
         self._read = read.casefold()
         self._ways = [
             _Way(vocabulary, turn, blank)
