@@ -35,11 +35,7 @@ from edge_app.evaluation.cases import (
 from edge_app.evaluation.figures import Resamples
 from edge_app.evaluation.pair import end_of_turn
 from edge_app.retrieval import personalisation
-from edge_app.retrieval.context import (
-    LONGEST_CONTEXT,
-    PromptBuilder,
-    RetrievalQuery,
-)
+from edge_app.retrieval.context import LONGEST_CONTEXT, PromptBuilder, RetrievalQuery
 from models.adapters.lora import AdapterRecipe, Lesson, write_lora
 from models.running.interface import Model
 from models.running.loading import load_model

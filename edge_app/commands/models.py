@@ -11,11 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from decoding_core.errors import (
-    ContextFullError,
-    InvalidSettingsError,
-    ModelError,
-)
+from decoding_core.errors import ContextFullError, InvalidSettingsError, ModelError
 from decoding_core.foreign_text import one_line
 from decoding_core.pairing import read_invitation
 from edge_app.commands import options

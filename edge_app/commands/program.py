@@ -23,12 +23,7 @@ from edge_app.commands.terminal import counted, note
 from edge_app.config import sign_ins
 from edge_app.config.settings import Settings, read_settings, store_path
 from models.command_line import Command
-from models.folders import (
-    WRITER_VARIABLE,
-    WRITERS,
-    check_private,
-    state_folder,
-)
+from models.folders import WRITER_VARIABLE, WRITERS, check_private, state_folder
 from personal_store import Store, keys
 from personal_store.errors import StoreError
 from personal_store.import_runs import in_words

@@ -8,11 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from decoding_core.errors import (
-    DecodingError,
-    EngineError,
-    InvalidSettingsError,
-)
+from decoding_core.errors import DecodingError, EngineError, InvalidSettingsError
 from edge_app.adapters.kept import worn
 from edge_app.commands.terminal import note
 from edge_app.config.settings import (

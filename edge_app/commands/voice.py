@@ -15,9 +15,8 @@ from models.command_line import Command, Group
 from models.prompts import TASKS
 
 if TYPE_CHECKING:
-    from edge_app.retrieval.voice import Line, Voice
+    from edge_app.retrieval.voice import Line
 
-_WORDS = {"set": "set by you", "pinned": "pinned by you", "struck": "struck out by you"}
 _EVIDENCE = 5  # texts that --explain names for a line
 _to = click.option(
     "--to", default="", shell_complete=options.complete_people, help="Towards whom."
@@ -61,30 +60,11 @@ def voice_command(ctx: click.Context, /, **chosen: Any) -> None:
             terminal.echo_json(asdict(voice))
             return
         for line in voice.lines:
-            click.echo(one_line(in_words(line)))
+            value = f"{line.value} → {line.into}" if line.into else line.value
+            click.echo(one_line(f"{line.name:18}{value}  ({', '.join(line.why)})"))
             if chosen["explain"]:
                 _show_evidence(store, line)
-    note(whence(voice))
-
-
-def in_words(line: Line) -> str:
-    """A line with how sure it is."""
-    sure = _WORDS.get(line.state, "" if line.holds else "not sure")
-    texts = f"{line.shown:,} of {line.of:,}" if line.of else ""
-    edits = f"{counted(line.edits, 'edited draft')}" if line.edits else ""
-    why = ", ".join(filter(None, (texts, edits, sure)))
-    value = f"{line.value} → {line.into}" if line.into else line.value
-    return f"{line.name:18}{value}  ({why})"
-
-
-def whence(voice: Voice) -> str:
-    """What a voice is counted from."""
-    texts = f"counted from {counted(voice.texts, voice.kind)}"
-    if voice.to and voice.general:
-        texts += f" to everybody: there are too few to {voice.to}"
-    elif voice.to:
-        texts += f" to {', '.join(voice.persons)}"
-    return one_line(texts + voice.doubt)
+    note(one_line(f"counted from {voice.whence}"))
 
 
 def _show_evidence(store: Any, line: Line) -> None:
@@ -105,12 +85,12 @@ def _marking(name: str, state: str, says: str) -> Callable[..., None]:
     @_to
     @_task
     def change(line: str, value: str, to: str, task: str) -> None:
-        from edge_app.retrieval.voice import mark
+        from edge_app.retrieval.voice import STATES, mark
 
         with options.opened_store() as store:
             mark(store.db, task, to, line, state, value)
         whom = f" towards {one_line(to)}" if to else ""
-        note(f"{one_line(line)}{whom}: {_WORDS.get(state, 'as it is counted')}")
+        note(f"{one_line(line)}{whom}: {STATES.get(state, 'as it is counted')}")
 
     return change
 

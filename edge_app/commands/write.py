@@ -28,11 +28,7 @@ from edge_app.retrieval import personalisation
 from edge_app.retrieval.naming import parted
 from edge_app.service.answering import LONGEST_LETTER, addressed, recipient_of
 from edge_app.service.last_draft import LastDraft, keep_last_draft, read_last_draft
-from edge_app.service.requests import (
-    MOST_TRIES,
-    MayLeave,
-    WriteRequest,
-)
+from edge_app.service.requests import MOST_TRIES, MayLeave, WriteRequest
 from models.command_line import Command, choose, confirm, shows_all
 from models.prompts import TASKS, Request
 from models.revising import Revision, revised
@@ -343,11 +339,7 @@ def _keep(request: WriteRequest, text: str, chosen: dict[str, Any]) -> None:
 
 
 def _service(
-    settings: Settings,
-    chosen: dict[str, Any],
-    *,
-    one_text: bool,
-    alone: bool = False,
+    settings: Settings, chosen: dict[str, Any], *, one_text: bool, alone: bool = False
 ) -> WritingService:
     """The service of a command, and the server that it needs unless it writes `alone`
     or another is set: both start at once."""

@@ -12,13 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from base.owner_only import shred
-from edge_app.config.sealed import (
-    DamagedSealError,
-    Seal,
-    closed,
-    key_of,
-    replace_file,
-)
+from edge_app.config.sealed import DamagedSealError, Seal, closed, key_of, replace_file
 from personal_store import keys
 from personal_store.errors import StoreError
 

@@ -3,7 +3,7 @@
 What the person always takes out of drafts becomes less likely, what they put in its
 place takes over its probability, and beyond the usual length an end becomes likelier.
 So does one behind the sentence that says the last of what was asked for, if nothing
-more is to be said.
+more is to be said. Sentences begin with the letters of the person, small or great.
 A word that was just said becomes less likely, unless what is read has it twice, too.
 Every shift is bounded, so that nothing is forbidden or forced.
 
@@ -14,7 +14,7 @@ the account of what a text tells, whose reference is the base, which is not shif
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from math import inf
@@ -26,6 +26,9 @@ import numpy as np
 from decoding_core.sampling import Floats
 from models.revising import stems
 from models.running.interface import Vocabulary
+
+_Turned = tuple[bool, int, int]
+"""Whether a token begins with a blank, the token, and the one in its place."""
 
 
 class Shape(Protocol):
@@ -44,6 +47,9 @@ MOST = 6.0  # nats of a shift
 FAR = 12.0  # of one to how a letter goes on that began as all of them do
 _STOPS = (b".", b"!", b"?")
 _LACKING = 5  # one word in so many may be said in other words
+BEGINS = r"(?:\A[^\n]{0,40}\n\n|(?<=[\w)'’\"]{2})[.!?…]+[\"'”’)\]]*(\s*))"
+"""What stands before a sentence: a greeting, or a stop, which no "e.g." has."""
+_BEGINS = re.compile(rf"{BEGINS}\Z")
 _TAIL = 200  # characters in which the beginning of a phrase is looked for
 _JUST_SAID = re.compile(r"(?<![\w'’-])([^\W\d_]+)(?:(,? )\1)*(,?)( ?[^\W\d_]*)$", re.I)
 """A word, once or several times over, and what may begin it anew."""
@@ -226,11 +232,14 @@ class Shaping:
         frame: Frame | None = None,
         read: str = "",
         asked: Sequence[str] = (),
+        small: bool | None = None,
+        openers: Collection[str] = (),
     ) -> None:
         """`read` is what the text is written from; behind the words of which `asked`
-        are the stems nothing more is to be said, if there are any."""
+        are the stems nothing more is to be said, if there are any. `small` is how
+        sentences begin, if that is known; `openers` are words that begin many."""
         self._vocabulary, self._piece = vocabulary, cache(vocabulary.piece)
-        self._read = read.casefold()
+        self._read, self._addressed = read, frame is not None
         self._ways = [
             _Way(vocabulary, turn, blank)
             for one in turns
@@ -248,6 +257,7 @@ class Shaping:
         self._end = _steps(vocabulary, end)
         self._stops = _stops_of(vocabulary)
         self._asked = asked
+        self._first = [] if small is None else list(self._turned(small, openers))
         self._ending: set[bytes] = set()
         """Texts, each up to a stop, behind which the body would have ended."""
 
@@ -261,6 +271,8 @@ class Shaping:
         """The shifted logits."""
         data = b"".join(map(self._piece, before))
         tail = data[-_TAIL:].decode("utf-8", "ignore")
+        if self._first:
+            self._shift_first(tail, logits)
         for way in self._ways:
             way.shift(tail, logits)
         self._shift_again(tail, logits)
@@ -274,6 +286,39 @@ class Shaping:
             self._shift_end(data, logits)
         return logits
 
+    def _turned(self, small: bool, openers: Collection[str]) -> Iterator[_Turned]:
+        """Tokens that may begin no sentence. A name that is read stays great, and so
+        does a word that is neither read small nor among the `openers`."""
+        piece, tokenize = self._piece, self._vocabulary.tokenize
+        words = re.findall(r"[^\W\d_]+", self._read)
+        within = set(re.findall(r"(?<=[\w,] )[^\W\d_]+", self._read))
+        names = {one for one in within if not one.islower()}
+        kept = {tokenize(a + one)[0] for one in names for a in ("", " ")}
+        kept.update(token for _, token in self._end[:1])
+        known = {*filter(str.islower, words), *openers} - {*map(str.casefold, names)}
+        ids = {piece(token): token for token in range(self._vocabulary.size)}
+        for token in {*ids.values()} - kept:
+            text = piece(token).decode("utf-8", "ignore")
+            word = text.removeprefix(" ")
+            may = len(word) < 3 or word.casefold() in known  # a piece begins any word
+            great = word[:1].isupper() and word != "I" and not word[1:2].isupper()
+            if (great and may) if small else word[:1].islower():
+                turned = text[: -len(word)] + word[0].swapcase() + word[1:]
+                twin = ids.get(turned.encode())
+                yield text != word, token, tokenize(turned)[0] if twin is None else twin
+
+    def _shift_first(self, tail: str, logits: Floats) -> None:
+        """Give the probability of first letters of one case to those of the other."""
+        found = _BEGINS.search(tail)
+        behind = found and found[1]
+        sign_off = "\n\n" in (behind or "") and self._addressed and not self._end
+        if sign_off or (found is None and (tail or self._addressed)):
+            return
+        for blank, token, twin in self._first:
+            if blank == (behind == ""):
+                logits[twin] = np.logaddexp(logits[twin], logits[token])
+                logits[token] -= MOST
+
     def _shift_again(self, tail: str, logits: Floats) -> None:
         """Shift a word that was just said: behind a comma, or a third time."""
         found = _JUST_SAID.search(tail)
@@ -281,7 +326,7 @@ class Shaping:
             return
         word, before, comma, begun = found.groups("")
         again = f"{tail[found.start() : found.start(4)]} {word}".casefold()
-        if not (before or comma) or again in self._read:
+        if not (before or comma) or again in self._read.casefold():
             return
         for said in {word, word.lower(), word.capitalize()}:
             if f" {said}".startswith(begun):

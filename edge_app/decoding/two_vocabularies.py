@@ -17,12 +17,7 @@ from typing import Protocol
 
 import numpy as np
 
-from decoding_core.byte_space import (
-    ByteVocabulary,
-    ProjectedRows,
-    Wording,
-    borders_of,
-)
+from decoding_core.byte_space import ByteVocabulary, ProjectedRows, Wording, borders_of
 from decoding_core.errors import (
     InvalidSettingsError,
     MessageError,

@@ -11,11 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from decoding_core.errors import (
-    InvalidSettingsError,
-    ModelError,
-    ModelNotFoundError,
-)
+from decoding_core.errors import InvalidSettingsError, ModelError, ModelNotFoundError
 from edge_app.config.settings import read_settings, write_settings
 from models.files import HubModel, KnownPair, cards, hub_models, known_pairs
 from models.local import describing, finding

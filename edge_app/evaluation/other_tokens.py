@@ -108,10 +108,7 @@ class OtherTokens:
         return sum(seconds for _, seconds in blocks) / max(1, len(blocks))
 
     def rows(
-        self,
-        request: Request,
-        before: Sequence[int],
-        text: Sequence[int],
+        self, request: Request, before: Sequence[int], text: Sequence[int]
     ) -> Iterator[Candidates]:
         """The candidates (K,) at each token of `text` (T,), which goes on behind
         `before`. Raises as the engine does, and MessageError."""

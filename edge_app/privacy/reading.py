@@ -17,12 +17,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from decoding_core.errors import DecodingError
-from decoding_core.messages import (
-    BYTES_VERSION,
-    DraftBlock,
-    FrameFormat,
-    OpenSession,
-)
+from decoding_core.messages import BYTES_VERSION, DraftBlock, FrameFormat, OpenSession
 from decoding_core.verifier import bytes_role, common_prefix, role_of
 from decoding_core.wire_json import open_from_json
 from edge_app.decoding.events import Emit, Event, Quoted, Sent

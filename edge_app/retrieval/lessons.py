@@ -14,6 +14,7 @@ from edge_app.decoding.shaping import FAR, MOST, Frame, Length, Shape, Shaping, 
 from edge_app.retrieval.naming import called
 from edge_app.retrieval.voice import (
     MANY,
+    OPENERS,
     Voice,
     body_of,
     learnt_from,
@@ -54,6 +55,7 @@ class Lesson:
     frame: Frame | None = None
     nearer: int = 0  # steps from the checker to the person
     asked: tuple[str, ...] = ()  # stems of words behind which nothing more is said
+    small: bool | None = None  # how sentences begin; None: as the model has it
 
     def settings(self, settings: MethodSettings) -> MethodSettings:
         """The settings, nearer to the person: each step halves the threshold and adds a
@@ -73,10 +75,10 @@ class Lesson:
     def shape(self, vocabulary: Vocabulary, read: str) -> Shape | None:
         """What shifts the specialist's logits of a text that is written from what it
         has `read`; None: nothing does."""
-        if not (self.turns or self.length or self.frame or self.asked):
+        how = self.turns, self.length, self.frame
+        if not (any(how) or self.asked or self.small is not None):
             return None
-        how = self.turns, self.length, self.frame, read, self.asked
-        return Shaping(vocabulary, *how)
+        return Shaping(vocabulary, *how, read, self.asked, self.small, OPENERS)
 
 
 def lesson_for(
@@ -108,6 +110,10 @@ def lesson_for(
         for (line, of), (state, _) in marks.items()
         if line in MANY and (line == "never") == (state != "struck")
     ]
+    said = (o for o in voice.lines if o.name == "small-letters" and o.holds)
+    # That the letters have great ones is nothing to change a model for.
+    case = next((o for o in said if o.value == "yes" or o.state or o.edits), None)
+    small = {"yes": True, "no": False}.get(case.value) if case else None
     frame, own = None, [pair for pair in pairs if pair.person in persons]
     if kind in ADDRESSED:
         greeting = voice.value("greeting").replace(NAME, name or called(to))
@@ -124,13 +130,14 @@ def lesson_for(
         ]
         lead = min(FAR, MOST + _INSISTS * sum(put_in))
         frame = Frame(*usual, voice.paragraphs, besides, lead)
-        frame = frame if any((*usual, besides)) else None
+        frame = frame if any((*usual, besides)) or small is not None else None
     return Lesson(
         tuple(turns),
         _length(request, length, voice.length),
         frame,
         steps_nearer(own),
         _to_say(request) if adds_nothing and length != "long" else (),
+        small,
     )
 
 
@@ -144,10 +151,7 @@ def _to_say(request: Request) -> tuple[str, ...]:
 
 
 def _besides(
-    db: Database,
-    voice: Voice,
-    never: Sequence[str],
-    names_fact: Callable[[str], bool],
+    db: Database, voice: Voice, never: Sequence[str], names_fact: Callable[[str], bool]
 ) -> tuple[str, ...]:
     """Whole sentences that the person often says, as they wrote them last; none with a
     fact, which may be true no more, or with what is `never` said besides."""
@@ -186,9 +190,7 @@ def changed(pair: Pair) -> tuple[int, int]:
 
 
 def _length(
-    request: Request,
-    wanted: str,
-    usual: tuple[float, float, float] | None,
+    request: Request, wanted: str, usual: tuple[float, float, float] | None
 ) -> Length | None:
     if usual is None:
         return None

@@ -10,11 +10,7 @@ from typing import TYPE_CHECKING
 from decoding_core.errors import InvalidSettingsError
 
 if TYPE_CHECKING:
-    from edge_app.retrieval.context import (
-        Reranker,
-        RetrievalQuery,
-        Searchable,
-    )
+    from edge_app.retrieval.context import Reranker, RetrievalQuery, Searchable
     from personal_store import Passage
 
 USUAL = "bm25"

@@ -16,9 +16,11 @@ from statistics import quantiles
 
 from sqlite_utils import Database
 
+from edge_app.decoding.shaping import BEGINS
 from edge_app.retrieval.naming import first_name
+from models.revising import body_of as span_of
 from personal_store.connection import immediate
-from personal_store.edits import Pair, TakenOut, taken_out
+from personal_store.edits import ALWAYS, Pair, TakenOut, taken_out
 from personal_store.errors import StoreError
 from personal_store.habits import (
     ADDRESSED,
@@ -45,15 +47,14 @@ _DANGLING = frozenset(
     ("the", "of", "a", "an", "to", "and", "for", "in", "at", "my", "your")
 )
 _STOPS = re.compile(r"[.!?:;]+\s")
+_FIRST_LETTER = re.compile(rf"{BEGINS}[\"'“‘(]*(?!I\b)([^\W\d_])")
+_LAST = 10  # finished drafts, the newest, that show what is usual now
 _SHARE = 0.1  # of the sample that holds a favourite phrase
 _LISTED = 8  # favourite and never-used phrases, each
-_STOCK = [
-    one.strip()
-    for one in tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))[
-        "stock"
-    ].splitlines()
-    if one.strip()
-]
+_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_STOCK = [one.strip() for one in _TABLE["stock"].splitlines() if one.strip()]
+OPENERS = frozenset(_TABLE["openers"].split())
+"""Words that begin sentences and are no names or nouns."""
 _SAID: dict[str, Callable[[Habits], str]] = {
     "greeting": lambda one: one.greeting,
     "sign-off": lambda one: one.sign_off,
@@ -85,6 +86,7 @@ _SWITCHES: dict[str, Callable[[Habits], bool | None]] = {
 MANY = ("phrase", "never")
 """Lines of which there are several, each known by what it says."""
 LINES = (*_SAID, *_NUMBERS, *_SWITCHES, *MANY)
+STATES = {"set": "set by you", "pinned": "pinned by you", "struck": "struck out by you"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,14 @@ class Line:
             return self.shown >= LEAST or self.edits > 0
         return self.shown >= LEAST and self.shown >= SURE * self.of
 
+    @property
+    def why(self) -> list[str]:
+        """How sure it is, in words."""
+        texts = f"{self.shown:,} of {self.of:,}" if self.of else ""
+        edits = f"{self.edits} edited draft{'s' * (self.edits > 1)}" * bool(self.edits)
+        sure = STATES.get(self.state, "" if self.holds else "not sure")
+        return [one for one in (texts, edits, sure) if one]
+
 
 @dataclass(frozen=True, slots=True)
 class Voice:
@@ -128,15 +138,20 @@ class Voice:
     """Who else has the name; `persons` is the one who was written to last."""
 
     @property
-    def doubt(self) -> str:
-        """What is to be known of the name, and why there is no line; else empty."""
-        said = ""
+    def whence(self) -> str:
+        """What it is counted from, what is to be known of the name, and why there is
+        no line."""
+        texts = f"{self.texts:,} {self.kind}{'s' * (self.texts != 1)}"
+        if self.to and self.general:
+            texts += f" to everybody: there are too few to {self.to}"
+        elif self.to:
+            texts += f" to {', '.join(self.persons)}"
         if self.others:
-            said = f", not to {', '.join(self.others)}: an address says who is meant"
+            texts += f", not to {', '.join(self.others)}: an address says who is meant"
         if not self.lines:
             many = f", or texts to {PEOPLE} people" if self.kind in ADDRESSED else ""
-            said += f"; a line needs {LEAST}{many}: 'specsteer import' reads more"
-        return said
+            texts += f"; a line needs {LEAST}{many}: 'specsteer import' reads more"
+        return texts
 
     def value(self, name: str) -> str:
         """What a line says if it may be relied on; else empty."""
@@ -217,9 +232,12 @@ def voice_of(
             (n, replace(one, person=whom.get(one.person, one.person)))
             for n, one in rows
         ]
-    lines = _counted(rows, general=many)
     texts = [(n, one, body_of(db, n)) for n, one in reversed(rows[-_SAMPLE:])]
-    lines += _phrases(texts, general=many) + _learnt(db, kind, persons, excluded)
+    small = {number: _begins_small(body) for number, _, body in texts}
+    lines = _counted(rows, small, general=many)
+    lines += _phrases(texts, general=many)
+    pairs = pairs_of(db, kind, excluded)
+    lines += _learnt(pairs, kind, persons, general=general)
     lines = _marked(lines, marks_of(db, kind, persons))
     length = None
     if any(one.name == "length" for one in lines):
@@ -291,8 +309,8 @@ def _stated(
     return tuple(middle * one / counted[1] for one in counted)  # type: ignore[return-value]
 
 
-def _counted(rows: Rows, *, general: bool) -> list[Line]:
-    """The lines that the shares of single texts add up to."""
+def _counted(rows: Rows, small: dict[int, bool | None], *, general: bool) -> list[Line]:
+    """The lines that the shares of single texts add up to; `small` texts are known."""
     lines = []
     person = {number: one.person for number, one in rows}
 
@@ -324,6 +342,10 @@ def _counted(rows: Rows, *, general: bool) -> list[Line]:
             add(name, value, inside, len(numbers))
     for name, shows in _SWITCHES.items():
         known = [(n, shows(one), one) for n, one in newest if shows(one) is not None]
+        if name == "small-letters":  # as "I" says nothing
+            known = [
+                (n, small[n], one) for n, one in newest if small.get(n) is not None
+            ]
         if len(known) < LEAST:
             continue
         yes = 2 * sum(bool(does) for _, does, _ in known) > len(known)
@@ -407,20 +429,51 @@ def learnt_from(
     found = {
         one.out.casefold(): one for one in (*taken_out(pairs, many), *taken_out(own))
     }
-    return list(found.values())
+    # Other first letters of such words are no phrases: see `_case_learnt`.
+    return [
+        one
+        for out, one in found.items()
+        if not (out in OPENERS and out == one.into.casefold())
+    ]
+
+
+def _begins_small(text: str) -> bool | None:
+    """Whether most sentences begin with small letters, "I" aside."""
+    found = _FIRST_LETTER.findall(text[: span_of(text)[1]])
+    small = [letter.islower() for _, letter in found]
+    return 2 * sum(small) > len(small) if small else None
+
+
+def _case_learnt(pairs: Sequence[Pair], people: int = 1) -> list[Line]:
+    """How sentences begin, if `LEAST` drafts to this many people had to be changed for
+    it, and nearly all of the last texts begin theirs so."""
+    known = ((p, _begins_small(p.drafted), _begins_small(p.text)) for p in pairs)
+    begun = [one for one in known if None not in one[1:]]
+    for small in (True, False):
+        made = [one for one, before, after in begun if before != small == after]
+        last = [after == small for *_, after in begun[-_LAST:]]
+        enough = len(made) >= LEAST and sum(last) >= ALWAYS * len(last)
+        if enough and len({one.whom or one.person for one in made}) >= people:
+            how = sum(last), len(last), tuple(one.record for one in reversed(made))
+            value = "yes" if small else "no"
+            return [Line("small-letters", value, *how, edits=len(made))]
+    return []
 
 
 def _learnt(
-    db: Database, kind: str, persons: Collection[str], excluded: Collection[int]
+    pairs: Sequence[Pair], kind: str, persons: Collection[str], *, general: bool
 ) -> list[Line]:
-    """What finished drafts say of phrases that are taken out."""
-    return [
+    """What finished drafts say of phrases that are taken out, and of first letters."""
+    own = [pair for pair in pairs if pair.person in persons]
+    many = PEOPLE if kind in ADDRESSED else 1
+    case = _case_learnt(own) or (_case_learnt(pairs, many) if general else [])
+    return case + [
         Line(
             *("never", one.out, len(one.records), one.of, one.records),
             edits=len(one.records),
             into=one.into,
         )
-        for one in learnt_from(pairs_of(db, kind, excluded), kind, persons)
+        for one in learnt_from(pairs, kind, persons)
     ]
 
 

@@ -139,11 +139,7 @@ def import_noted(
             outcome: ImportReport | SourceError
             try:
                 outcome = import_source(
-                    store,
-                    one.kind,
-                    one.sources,
-                    progress=read,
-                    **options,
+                    store, one.kind, one.sources, progress=read, **options
                 )
                 reports.append(outcome)
             except StoreBusyError:

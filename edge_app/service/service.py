@@ -35,11 +35,7 @@ from edge_app.privacy.guard.history import PrivateIndex, index_of_store
 from edge_app.privacy.ledger import Ledger, SpentToday, check_room, spent_path
 from edge_app.privacy.reading import QuoteReader, Quotes
 from edge_app.retrieval import personalisation
-from edge_app.retrieval.context import (
-    LONGEST_CONTEXT,
-    RetrievalQuery,
-    title,
-)
+from edge_app.retrieval.context import LONGEST_CONTEXT, RetrievalQuery, title
 from edge_app.retrieval.lessons import Lesson, lesson_for
 from edge_app.retrieval.naming import parted
 from edge_app.retrieval.voice import Voice, mark, voice_of

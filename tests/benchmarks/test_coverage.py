@@ -8,14 +8,7 @@ from hypothesis import strategies as st
 from benchmarks.command import command
 from benchmarks.content.bench_coverage import as_table, best_of, checked, row_of, shown
 from benchmarks.content.judging import repeats, shows
-from benchmarks.content.requests import (
-    SAMPLE_HABITS,
-    Asked,
-    Fact,
-    Task,
-    Text,
-    facts_of,
-)
+from benchmarks.content.requests import SAMPLE_HABITS, Asked, Fact, Task, Text, facts_of
 from benchmarks.content.rules import rule_of
 from edge_app.evaluation.cases import History
 from models.prompts import Request

@@ -9,12 +9,7 @@ from decoding_core.errors import MessageError, VocabularyMismatchError
 from decoding_core.messages import RATIO_UNIT, DraftBlock, OpenSession, digest
 from decoding_core.sampling import TIED, ArrayRows, log_softmax
 from decoding_core.settings import WINDOW, Terms
-from decoding_core.verifier import (
-    EngineVerifier,
-    count_kept,
-    role_of,
-    verify,
-)
+from decoding_core.verifier import EngineVerifier, count_kept, role_of, verify
 from tests.fakes import HashEngine
 
 

@@ -5,11 +5,7 @@ from dataclasses import replace
 import pytest
 from click.testing import CliRunner
 
-from decoding_core.errors import (
-    ChecksumError,
-    InvalidSettingsError,
-    ModelNotFoundError,
-)
+from decoding_core.errors import ChecksumError, InvalidSettingsError, ModelNotFoundError
 from edge_app.cli import cli
 from edge_app.config.settings import store_path
 from models.files import cards

@@ -12,11 +12,7 @@ from hypothesis import strategies as st
 from decoding_core.errors import ModelError
 from models import gguf_header
 from models.files import locate
-from models.gguf_header import (
-    MOST_HELD,
-    check_vocabulary,
-    read_layout,
-)
+from models.gguf_header import MOST_HELD, check_vocabulary, read_layout
 from tests.gguf_files import (
     ARRAY,
     BOOL,

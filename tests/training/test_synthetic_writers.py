@@ -11,12 +11,7 @@ from hypothesis import strategies as st
 
 from models.synthetic_writers import examples as synthetic
 from models.synthetic_writers.examples import answers, unseen_writers
-from models.synthetic_writers.writers import (
-    common_writer,
-    grammar,
-    habits,
-    named_slots,
-)
+from models.synthetic_writers.writers import common_writer, grammar, habits, named_slots
 from training import invented
 from training.everyday import Everyday
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 _SHOWN = 12  # letters that are shown for a line
 _LOOKS = {"struck": "strike", "set": "bold", "pinned": "bold"}
-_STATES = {"struck": "struck out", "set": "set by you", "pinned": "pinned"}
 
 
 class VoiceDrawer(ListDrawer["Line"]):
@@ -68,24 +67,15 @@ class VoiceDrawer(ListDrawer["Line"]):
         if voice is None:
             self.fill([], "There is no store here.")
             return
-        texts = counted(voice.texts, f"own {self._kind}")
-        note = f"Counted on this device from {texts}"
-        if voice.to and not voice.general:
-            note += f" to {one_line(', '.join(voice.persons))}"
-        elif voice.to:
-            note += f", as there are too few to {one_line(voice.to)}"
-        self.fill(list(voice.lines), f"{note}{one_line(voice.doubt)}.")
+        note = one_line(f"Counted on this device from your {voice.whence}.")
+        self.fill(list(voice.lines), note)
 
     def line(self, one: Line) -> Text:
         """Its name, what it says, and how sure that is."""
-        sure = _STATES.get(one.state, "" if one.holds else "not sure")
-        texts = f"{one.shown:,} of {one.of:,}" if one.of else ""
-        edits = counted(one.edits, "edit") if one.edits else ""
         said = Text(f"{one.name:<18}")
         said.append(one_line(one.value), _LOOKS.get(one.state, ""))
         said.append(f" → {one_line(one.into)}" if one.into else "")
-        why = " · ".join(filter(None, (texts, edits, sure)))
-        return said.append(f"  {why}", "dim")
+        return said.append(f"  {' · '.join(one.why)}", "dim")
 
     def read(self, one: Line) -> None:
         """Say how many letters show it; Enter shows them."""

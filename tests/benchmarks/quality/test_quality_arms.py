@@ -5,12 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.quality.arms import (
-    Target,
-    arms,
-    nats_of,
-    target_of,
-)
+from benchmarks.quality.arms import Target, arms, nats_of, target_of
 from benchmarks.quality.writing import FramedVerifier
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.messages import Candidates, DraftBlock, OpenSession, digest

@@ -14,14 +14,7 @@ from edge_app.decoding.loop import MOST_REFUSALS
 from edge_app.decoding.on_device import verifier_of
 from edge_app.privacy.budget import CountingVerifier
 from tests.edge_app.decoding.test_loop import reference
-from tests.exact import (
-    check_frequencies,
-    clipped,
-    contrasted,
-    cut,
-    mixture,
-    steered,
-)
+from tests.exact import check_frequencies, clipped, contrasted, cut, mixture, steered
 from tests.fakes import HashEngine, seeds
 from tests.writing import END, PRIVATE, PUBLIC, Writing
 
@@ -338,10 +331,7 @@ def emission(settings, models, account=lambda: None, accepts=True):
 @pytest.mark.parametrize(
     ("method", "top_p", "target"),
     [
-        (
-            *("steering", 1.0),
-            lambda *three: mixture(*three, 0.7, steered(*three, 1.0)),
-        ),
+        (*("steering", 1.0), lambda *three: mixture(*three, 0.7, steered(*three, 1.0))),
         ("lossless", 1.0, lambda *three: steered(*three, 1.0)),
         ("speculative", 1.0, lambda _, large, base: np.exp(large)),
         # Top-p cuts no residual once more.

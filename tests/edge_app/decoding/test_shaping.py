@@ -172,6 +172,30 @@ def test_a_text_that_is_resumed_goes_on_as_if_it_had_never_stopped():
             assert text[:cut] + write(seed, text[:cut]) == text
 
 
+def test_sentences_begin_with_the_letters_of_the_person():
+    """Behind a stop and below a greeting, not behind "e.g."; names, "I", words that may
+    be names and what may be a sign-off stay as they are."""
+    log = [0.0, *(round(float(np.log(number)), 2) for number in range(1, 8))]
+    turned = {"Best": -MOST, "best": log[2], "So": -MOST, "Hi": -MOST, "x": log[3]}
+    how = {"small": True, "openers": ["best", "ana", "sam", "i"], "read": "by Sam"}
+    review, mail = Shaping(WORDS_OF, **how), Shaping(WORDS_OF, frame=Frame(), **how)
+    below, second = "Hi Ana,\n\n", "Hi Ana,\n\nSo it goes.\n\n"
+    for text in ("", below, "So it goes.\n", second):
+        assert moved(review, text) == turned
+    assert moved(review, "it goes.") == {" Ana": -MOST, " ": log[2]}
+    assert [moved(mail, text) for text in (below, "", second)] == [turned, {}, {}]
+    for text in ("So it goes", "it goes, e.g.", "it goes, I.", "Hi\n"):
+        assert moved(review, text) == {}
+    signed = Shaping(WORDS_OF, frame=Frame(sign_off="Best"), **how)
+    assert moved(signed, second)["Best"] == moved(signed, second)["Hi"] + 2 * MOST
+    begun = (" wishes", " pip", " am", " here", " long", " it", " goes")
+    great = Shaping(WORDS_OF, small=False)
+    assert moved(great, "it goes.") == dict.fromkeys(begun, -MOST) | {
+        " ": log[7],
+        " I": log[2],
+    }
+
+
 def test_the_end_is_pressed_beyond_the_usual_length_alone():
     shaping = Shaping(WORDS_OF, length=Length(0.0, 8.0))
     found = [

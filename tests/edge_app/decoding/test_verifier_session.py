@@ -29,11 +29,7 @@ from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier, VerifierHere, role_of
 from edge_app.decoding.session import Patience, VerifierSession
 from edge_app.transport.client import CloudVerifier
-from tests.edge_app.decoding.losing_server import (
-    DISTURBANCES,
-    LOSING,
-    Hurried,
-)
+from tests.edge_app.decoding.losing_server import DISTURBANCES, LOSING, Hurried
 from tests.fakes import HashEngine, seeds, verdict_on
 from tests.writing import PRIVATE, PUBLIC, Run, Writing
 

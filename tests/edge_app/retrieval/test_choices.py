@@ -5,11 +5,7 @@ import json
 import pytest
 
 from edge_app.evaluation.cases import History
-from edge_app.retrieval.context import (
-    PASSAGES,
-    RetrievalQuery,
-    find_passages,
-)
+from edge_app.retrieval.context import PASSAGES, RetrievalQuery, find_passages
 from edge_app.retrieval.personalisation import USUAL, available, check, find, summary
 from models.prompts import Request
 from personal_store import Store, import_source

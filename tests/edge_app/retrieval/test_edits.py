@@ -1,6 +1,7 @@
 """What is learnt from finished drafts: turns, and how near a text is to the person."""
 
 from dataclasses import replace
+from itertools import count
 
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.shaping import FAR, MOST, Turn
@@ -10,6 +11,7 @@ from edge_app.retrieval.voice import learnt_from, mark, voice_of
 from models.prompts import Request
 from personal_store import Store
 from personal_store.edits import Pair
+from personal_store.lifecycle.forgetting import forget_learnt
 from personal_store.lifecycle.writing import keep_finished
 from personal_store.records import Document
 
@@ -48,8 +50,7 @@ def test_towards_everybody_three_people_must_show_it():
 
 
 def test_great_letters_and_longer_changes_count_with_the_others():
-    """A word at the start of a sentence or within it, by itself or with others; a great
-    letter that is made small is a change of its own."""
+    """A word at the start of a sentence or within it, by itself or with others."""
     drafted = (
         "Yes, I come. Please call",
         "I say yes. Please let me know",
@@ -61,7 +62,7 @@ def test_great_letters_and_longer_changes_count_with_the_others():
     ]
     made += [Pair(4, "a", "Please do. The pier", "Kindly do. the pier")]
     made += [Pair(5, "a", "The pier", "the pier")]
-    assert turns(made) == {"Yes": "Aye", "Please": "Kindly", "The": "the"}
+    assert turns(made) == {"Yes": "Aye", "Please": "Kindly"}, "letters are no phrase"
     left = [Pair(n, "a", "A ferry, a pier", "The ferry, a pier") for n in range(5)]
     assert turns(left) == {}
     swapped = [(one.out, one.into) for one in Turn("Yes", "Aye").cases()]
@@ -128,6 +129,52 @@ def test_a_lesson_is_what_the_store_shows_and_the_owner_says(tmp_path):
         assert lesson_for(store.db, ask, "long").length.low > 10
         other = lesson_for(store.db, Request("Thank him", "email", "Ben"))
         assert (other.turns, other.length, other.nearer) == ((), None, 0)
+
+
+def test_how_sentences_begin_is_learnt_from_drafts_and_letters(tmp_path):
+    """From three drafts to a person, or to three people, if nearly all of the last ones
+    were left so; "I" says nothing. What was said of the line wins."""
+    great = "Hi {},\n\nThe raft came. I saw it. We row.\n\nYours,\nSam"
+    small = great.replace("The", "the").replace("We", "we")
+    with Store.open(tmp_path / "store.db") as store:
+
+        def finish(to, drafted, text, count=3):
+            for _ in range(count):
+                made = Document(0, "", "email", text.format(to), recipient=to)
+                made = replace(made, drafted=drafted.format(to), own_share=0.1)
+                keep_finished(store.db, f"page:{next(number)}", made)
+
+        def begins(*people):
+            ask = Request("Thank them", "email")
+            asked = [replace(ask, recipient=to) for to in people]
+            return [lesson_for(store.db, one).small for one in asked]
+
+        number = count()
+        finish("Ana", great, small, 2)
+        finish("Ben", great, great)
+        assert begins("Ana", "Ben", "Eve") == [None] * 3
+        finish("Ana", great, small, 1)
+        assert begins("Ana", "Ben", "Eve") == [True, None, None]
+        (line,) = (one for one in voice_of(store.db, to="Ana").lines if one.edits)
+        assert (line.name, line.value, len(line.records)) == ("small-letters", "yes", 3)
+        mark(store.db, "email", "Ana", "small-letters", "struck")
+        assert begins("Ana") == [None]
+        mark(store.db, "email", "Ana", "small-letters", "")
+        for to in ("Cy", "Di"):
+            finish(to, great, small)
+        assert begins("Ana", "Di", "Eve") == [True, True, None]
+        finish("Di", small, great, 9)
+        finish("Ed", great, small, 9)
+        assert begins("Ana", "Di", "Eve") == [True, False, True]
+        assert forget_learnt(store.db, store.path)[0]
+        assert begins("Ana", "Di", "Eve") == [None] * 3
+        for to, text in (("Fay", small), ("Gus", great)):
+            for _ in range(3):
+                made = Document(0, "", "email", text.format(to), recipient=to)
+                keep_finished(
+                    store.db, f"page:{next(number)}", replace(made, own_share=1)
+                )
+        assert begins("Fay", "Gus", "Eve") == [True, None, None]
 
 
 def test_what_a_text_is_to_say_is_known_by_its_request_in_its_order(tmp_path):

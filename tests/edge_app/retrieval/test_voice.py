@@ -95,8 +95,10 @@ def test_a_voice_is_that_towards_a_person(letters, tmp_path):
     general = voice_of(letters.db, "email", "Nobody known")
     assert general.general
     assert (general.lines, general.length, general.texts) == ((), None, 10)
-    assert "; a line needs 3, or texts to 3 people: 'specsteer import'" in general.doubt
-    assert ana.doubt == ""
+    assert (
+        "; a line needs 3, or texts to 3 people: 'specsteer import'" in general.whence
+    )
+    assert ana.whence == "5 emails to ana ruiz"
     more = [row(BOSS.format(n="one"), f"P{i} Berg", i) for i in (1, 2, 3)]
     put(letters, tmp_path, more)
     everybody = voice_of(letters.db)
@@ -150,11 +152,12 @@ def test_of_two_people_of_one_name_the_last_written_to_is_meant(letters, tmp_pat
     put(letters, tmp_path, [*rows, row(ANA.format(name="Ana", n="ten"), "Ana", 26)])
     meant = voice_of(letters.db, "email", "ana")
     assert meant.persons == ("ana", "ana lee")
-    assert meant.doubt == ", not to ana ruiz: an address says who is meant"
+    assert ", not to ana ruiz: an address says who is meant" in meant.whence
     assert meant.value("sign-off") == "Kind regards,"
     for to, person in (("Ana Lee", "ana lee"), ("Ruiz", "ana ruiz")):
         found = voice_of(letters.db, "email", to)
-        assert (found.persons, found.doubt) == ((person,), "")
+        assert found.persons == (person,)
+        assert "an address" not in found.whence
     mark(letters.db, "email", "Ana", "sign-off", "set", "Bye,")
     assert voice_of(letters.db, "email", "Ruiz").value("sign-off") == "xo"
 

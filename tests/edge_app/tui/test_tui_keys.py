@@ -12,13 +12,7 @@ from textual.widgets import Input, OptionList
 from tui_helpers import gated_service, make_app, play, said, until
 
 from edge_app.config.settings import read_settings
-from edge_app.tui.keys import (
-    ACTIONS,
-    APP_ACTIONS,
-    key_of,
-    resolved,
-    use_keymap,
-)
+from edge_app.tui.keys import ACTIONS, APP_ACTIONS, key_of, resolved, use_keymap
 from edge_app.tui.preferences import Preferences
 from edge_app.tui.screens.save import SaveDialog
 from edge_app.tui.terminal import put_right

@@ -24,13 +24,7 @@ from tui_helpers import (
     writing_at,
     written,
 )
-from tui_tapes import (
-    LETTER,
-    REQUEST,
-    held_letter,
-    letter_recording,
-    plain_recording,
-)
+from tui_tapes import LETTER, REQUEST, held_letter, letter_recording, plain_recording
 
 from decoding_core.messages import DraftBlock, OpenSession, digest
 from decoding_core.settings import MethodSettings

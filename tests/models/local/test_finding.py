@@ -11,26 +11,14 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decoding_core.errors import (
-    ModelError,
-    ModelNotFoundError,
-)
+from decoding_core.errors import ModelError, ModelNotFoundError
 from edge_app.cli import cli
 from models.files import locate
 from models.gguf_header import read_layout
 from models.local import finding
-from models.local.describing import (
-    describe,
-    token_names,
-)
+from models.local.describing import describe, token_names
 from models.local.finding import found_models, resolve
-from tests.gguf_files import (
-    ARRAY,
-    F32,
-    STRING,
-    U32,
-    write_gguf,
-)
+from tests.gguf_files import ARRAY, F32, STRING, U32, write_gguf
 
 SMALL, LARGE = locate("specialist"), locate("generalist")
 HASH = "a" * 64

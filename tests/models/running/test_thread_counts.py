@@ -4,11 +4,7 @@ from decoding_core.errors import InvalidSettingsError
 from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.files import locate
 from models.running import machine
-from models.running.machine import (
-    describe_threads,
-    fit_threads,
-    threads_beside,
-)
+from models.running.machine import describe_threads, fit_threads, threads_beside
 from models.running.settings import EngineSettings
 
 
