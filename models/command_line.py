@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TypeVar
 
 import click
+from click import HelpFormatter
 
 from decoding_core.foreign_text import one_line
 
@@ -46,9 +47,7 @@ class Command(click.Command):
         """The parameters, with --help-all last."""
         return [*super().get_params(ctx), _HELP_ALL]
 
-    def format_options(
-        self, ctx: click.Context, formatter: click.HelpFormatter
-    ) -> None:
+    def format_options(self, ctx: click.Context, formatter: HelpFormatter) -> None:
         """Write the options; the last line names --help-all if it shows more."""
         options = [one for one in self.params if isinstance(one, click.Option)]
         rows = [row for one in options if (row := one.get_help_record(ctx))]
@@ -69,9 +68,7 @@ class Group(Command, click.Group):
 
     command_class = Command
 
-    def format_options(
-        self, ctx: click.Context, formatter: click.HelpFormatter
-    ) -> None:
+    def format_options(self, ctx: click.Context, formatter: HelpFormatter) -> None:
         """Write the options, then the commands."""
         super().format_options(ctx, formatter)
         self.format_commands(ctx, formatter)
@@ -110,9 +107,7 @@ class LazyGroup(Group):
         command: click.Command = getattr(import_module(module), name or "command")
         return command
 
-    def format_commands(
-        self, ctx: click.Context, formatter: click.HelpFormatter
-    ) -> None:
+    def format_commands(self, ctx: click.Context, formatter: HelpFormatter) -> None:
         """A line for each command, under its heading."""
         names = self.list_commands(ctx)
         placed = {name for under in self.headings.values() for name in under}

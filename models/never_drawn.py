@@ -116,10 +116,8 @@ class Unwritten:
         """The tokens that may not follow a text whose request and private texts are
         `read`: a backslash or a caret if these have none, and the header of a mail at
         the start of a line if it `is_mail`."""
-        unread = [sign.encode() for sign in _SPELLED if sign not in read]
-        spelled = [
-            t for t in self._spelling if any(x in self._piece(t) for x in unread)
-        ]
+        signs = [sign.encode() for sign in _SPELLED if sign not in read]
+        spelled = [t for t in self._spelling if any(x in self._piece(t) for x in signs)]
         headers: dict[str, list[int]] = {}
 
         def never(token_ids: Sequence[int]) -> NDArray[np.intp]:

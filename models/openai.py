@@ -264,11 +264,7 @@ class StopFinder:
 FinishReason = Literal["stop", "length"]
 """The text came to its end or to a stop string; it reached the limit of its length."""
 DONE = b"data: [DONE]\n\n"  # the last event of a stream that came to its end
-_KINDS = {
-    401: "authentication_error",
-    403: "permission_error",
-    429: "rate_limit_error",
-}
+_KINDS = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 
 
 @dataclass(frozen=True, slots=True)

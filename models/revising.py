@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -21,14 +21,10 @@ from models.prompts import Request
 
 _LINES = Path(__file__).with_name("revising.toml").read_text("utf-8")
 _TABLE = tomllib.loads(_LINES.replace("\\\n", ""))  # a long line goes on behind a \
-_LEADS, _SHORTER, _LONGER, _TONE = (
-    re.compile(_TABLE[name], re.IGNORECASE)
-    for name in ("leads", "shorter", "longer", "tone")
-)
-_DROP, _SWAP = (
-    [re.compile(one, re.IGNORECASE) for one in _TABLE[name]]
-    for name in ("drop", "swap")
-)
+_PATTERNS = {
+    name: [re.compile(one, re.IGNORECASE) for one in some]
+    for name, some in _TABLE["patterns"].items()
+}
 _TONES = {word: tone for tone, said in _TABLE["tones"].items() for word in said.split()}
 _ASKS, _COMMON = _TABLE["asks"].split(), frozenset(_TABLE["common"].split())
 _NEXT = re.compile(
@@ -80,7 +76,9 @@ class _Plan:
     """The draft while the parts of an instruction are applied one after the other."""
 
     brief: Request
-    text: str
+    head: str  # the greeting
+    body: str
+    tail: str  # the sign-off
     noted: set[str]  # stems of private notes, which stay where they are
     added: list[str] = field(default_factory=list)  # sentences to be put in
     anew: str = ""  # what stands for the whole body, if that is written anew
@@ -88,10 +86,9 @@ class _Plan:
     unwanted: set[str] = field(default_factory=set)
 
     @property
-    def body(self) -> str:
-        """The text between greeting and sign-off."""
-        start, end = body_of(self.text)
-        return self.text[start:end]
+    def text(self) -> str:
+        """The whole draft."""
+        return self.head + self.body + self.tail
 
     def ask(self, words: str) -> None:
         """Ask for one more thing."""
@@ -107,55 +104,65 @@ class _Plan:
 def revised(brief: Request, text: str, instruction: str, notes: str = "") -> Revision:
     """What `instruction` makes of a request and the draft that was written for it and
     for private notes; raises InvalidSettingsError if it concerns neither."""
+    if not instruction.strip():
+        raise InvalidSettingsError("the instruction is empty: say what is to change")
     text = text.rstrip()
-    plan = _Plan(brief, text, stems(notes))
+    start, end = body_of(text)
+    plan = _Plan(brief, text[:start], text[start:end], text[end:], stems(notes))
     for part in _NEXT.split(instruction.strip()):
         if words := _POLITE.sub("", part.strip()):
-            _apply(plan, _LEADS.sub("", words, count=1).strip() or words)
+            _apply(plan, _PATTERNS["leads"][0].sub("", words, count=1).strip() or words)
     if (plan.brief, plan.text, plan.added, plan.anew) == (brief, text, [], ""):
         raise InvalidSettingsError(
             f"neither the draft nor its request has what '{one_line(instruction)}' "
             "is to change: name words that stand there"
         )
-    start, end = body_of(plan.text)
     wanted = plan.wanted or (stems(plan.brief.text) - ASKED if plan.anew else set())
-    before, after = plan.text[: start if plan.anew else end], plan.text[end:]
+    before = plan.head + ("" if plan.anew else plan.body)
     stood = " ".join(filter(None, [plan.anew, *plan.added]))
-    return Revision(plan.brief, before, stood, after, wanted, plan.unwanted)
+    if not (plan.body or stood):
+        raise InvalidSettingsError(f"'{one_line(instruction)}' leaves nothing of it")
+    return Revision(plan.brief, before, stood, plan.tail, wanted, plan.unwanted)
 
 
 def _apply(plan: _Plan, words: str) -> None:
     """Apply a part of an instruction; what is no other kind is to be mentioned."""
-    if _SHORTER.match(words):
+    if _first("shorter", words):
         _shorten(plan)
-    elif _LONGER.match(words):
+    elif _first("longer", words):
         plan.added += ["One more.", "And one more."]
-    elif found := _first(_DROP, words):
-        _drop(plan, stems(found["what"]))
-    elif found := _first(_SWAP, words):
+    elif found := _first("drop", words):
+        if place := _first("place", found["what"]):
+            kept = slice(-1) if place["place"].casefold() == "last" else slice(1, None)
+            plan.body = "".join(_pieces(plan.body)[kept]).strip()
+        else:
+            _drop(plan, stems(found["what"]))
+    elif found := _first("swap", words):
         old, new = (found[name].strip("\"'“”") for name in ("old", "new"))
         _swap(plan, old, re.sub(r"(?i)^(?:say|write|put|use)\s+", "", new))
-    elif (found := _TONE.match(words)) and found["word"].casefold() in _TONES:
+    elif (found := _first("tone", words)) and found["word"].casefold() in _TONES:
         tone = _TONES[found["word"].casefold()]
         if found["how"] == "less":
             tone = "plain" if tone == "formal" else "formal"
         plan.brief, plan.anew = replace(plan.brief, tone=tone), plan.body
+    elif _first("unable", words):
+        raise InvalidSettingsError(
+            f"'{one_line(words)}' is nothing that a draft can be asked: say shorter, "
+            "longer, a tone such as warmer, drop X, mention X, or X instead of Y"
+        )
     else:
         if found := _ADD.match(words):
             start = "say that" if found["that"] else "mention"
             words = f"{start} {words[found.end() :]}"
         if found := _ANSWER.match(words):
-            _turn(
-                plan,
-                stems(found["what"]),
-                "no" if found["answer"].casefold() == "yes" else "yes",
-            )
+            _turn(plan, stems(found["what"]), found["answer"].casefold())
         plan.ask(words)
         plan.put_in(words)
 
 
-def _first(patterns: Sequence[re.Pattern[str]], words: str) -> re.Match[str] | None:
-    return next(filter(None, (one.match(words) for one in patterns)), None)
+def _first(name: str, words: str) -> re.Match[str] | None:
+    """The first pattern of these that matches."""
+    return next(filter(None, (one.match(words) for one in _PATTERNS[name])), None)
 
 
 def _shorten(plan: _Plan) -> None:
@@ -171,6 +178,7 @@ def _shorten(plan: _Plan) -> None:
 def _drop(plan: _Plan, named: set[str]) -> None:
     """Take what is named out of the request, and its sentences out of the draft."""
     whole = any(named <= stems(piece) for piece in _pieces(plan.text))
+    said = stems(plan.text)
 
     def concerned(one: str) -> bool:
         return named <= stems(one) if whole else bool(named & stems(one))
@@ -182,14 +190,15 @@ def _drop(plan: _Plan, named: set[str]) -> None:
     plan.brief = replace(plan.brief, text=request)
     plan.unwanted |= named
     _without(plan, concerned, stems(request) | plan.noted)
+    for words in _BETWEEN.split(request)[::2]:  # what went with it, and is asked for
+        if said & (stems(words) - ASKED) - stems(plan.text):
+            plan.put_in(words)
 
 
-def _turn(plan: _Plan, named: set[str], opposite: str) -> None:
+def _turn(plan: _Plan, named: set[str], answer: str) -> None:
     """Drop what is named if the request gives the opposite answer to it."""
-    told = re.compile(rf"\b{opposite}\b", re.IGNORECASE)
-    pieces = [
-        one for piece in _pieces(plan.brief.text) for one in _BETWEEN.split(piece)
-    ]
+    told = re.compile(r"(?i)\bno\b" if answer == "yes" else r"(?i)\byes\b")
+    pieces = [a for piece in _pieces(plan.brief.text) for a in _BETWEEN.split(piece)]
     if named and any(told.search(one) and named <= stems(one) for one in pieces):
         _drop(plan, named)
         plan.unwanted -= named
@@ -199,7 +208,9 @@ def _swap(plan: _Plan, old: str, new: str) -> None:
     """Put other words in the place of some, in the request and in the draft."""
     pattern = re.compile(rf"(?<!\w){re.escape(old)}(?!\w)", re.IGNORECASE)
     request, asked = pattern.subn(lambda _: new, plan.brief.text)
-    plan.text, stood = pattern.subn(lambda _: new, plan.text)
+    parts = plan.head, plan.body, plan.tail
+    stood = any(map(pattern.search, parts))
+    plan.head, plan.body, plan.tail = (pattern.sub(lambda _: new, o) for o in parts)
     plan.brief = replace(plan.brief, text=request)
     if not asked:
         plan.ask(f"say {new}, not {old}")
@@ -207,9 +218,7 @@ def _swap(plan: _Plan, old: str, new: str) -> None:
         plan.put_in(new)
 
 
-def _without(
-    plan: _Plan, concerned: Callable[[str], bool], asked: Collection[str]
-) -> bool:
+def _without(plan: _Plan, concerned: Callable[[str], bool], asked: set[str]) -> bool:
     """Take sentences out of the body, or the clauses of one of which the rest is asked
     for, and sentences that point back at them; whether any went."""
     kept, pointing = list[str](), False
@@ -225,23 +234,29 @@ def _without(
         kept.append(rest or re.sub(r"\S.*\S|\S|[ \t]", "", piece, flags=re.DOTALL))
     body = re.sub(r"\n{3,}", "\n\n", re.sub(r"[ \t]+(?=\n)", "", "".join(kept)))
     went = body.strip() != plan.body
-    start, end = body_of(plan.text)
-    plan.text = plan.text[:start] + body.strip() + plan.text[end:]
+    plan.body = body.strip()
     return went
 
 
 def _clipped(sentence: str, concerned: Callable[[str], bool]) -> str:
     """A sentence without its clauses that are concerned; empty if what is left would
-    lack its subject."""
+    lack its subject, or the verb that the first of them has."""
     bare, space = sentence.strip(), sentence[len(sentence.rstrip()) :]
     clauses = _BETWEEN.split(bare)  # every other one stands between two
     kept = [at for at in range(0, len(clauses), 2) if not concerned(clauses[at])]
-    if not kept or (kept[0] and clauses[kept[0]].split()[0].casefold() not in _ASKS):
+    if not kept:
         return ""
+    first, begun = clauses[kept[0]], None
+    if kept[0] and first.split()[0].casefold() not in _ASKS:
+        clause = _first("clause", clauses[kept[0] - 1] + first)
+        begun = _first("asking" if clause else "up_to_named", clauses[0])
+        if not begun or not (clause or first.count(" ") < 3):
+            return ""
     joined = "".join("".join(clauses[max(0, at - 1) : at + 1]) for at in kept[1:])
-    joined = clauses[kept[0]] + joined
+    joined = (begun[0] if begun else "") + first + joined
     mark = bare[-1] if bare[-1] in ".!?" and joined[-1:] != bare[-1] else ""
-    return joined[:1].upper() + joined[1:] + mark + space
+    first = joined[:1].upper() if bare[0].isupper() else joined[:1]
+    return first + joined[1:] + mark + space
 
 
 def body_of(text: str) -> tuple[int, int]:

@@ -17,10 +17,7 @@ EXAMPLES = 15
 # A fixture of a function may be shared by its examples.
 SHARED = HealthCheck.function_scoped_fixture
 settings.register_profile(
-    "project",
-    deadline=None,
-    max_examples=EXAMPLES,
-    suppress_health_check=[SHARED],
+    "project", deadline=None, max_examples=EXAMPLES, suppress_health_check=[SHARED]
 )
 settings.register_profile(
     "thorough",

@@ -34,10 +34,8 @@ def available() -> tuple[str, ...]:
 def check_engine(name: str) -> str:
     """`name`, if it is that of an engine, or `auto`; raises InvalidSettingsError."""
     if name != "auto" and name not in available():
-        names = ", ".join(("auto", *available()))
-        raise InvalidSettingsError(
-            f"there is no engine '{name}'; choose one of: {names}"
-        )
+        those = ", ".join(("auto", *available()))
+        raise InvalidSettingsError(f"there is no engine '{name}'; choose one: {those}")
     return name
 
 

@@ -349,7 +349,5 @@ def found_for(past: Sequence[Piece], request: Request, rng: Random) -> list[Piec
 
 def example_of(piece: Piece, found: Sequence[Piece], notes: str = "") -> Example:
     """The example of a text with the older ones that were found, the best first."""
-    excerpts = [other.excerpt() for other in reversed(found)]
-    return Example(
-        piece.request, excerpts, piece.text, notes, habits=dict(piece.habits)
-    )
+    texts = [other.excerpt() for other in reversed(found)]
+    return Example(piece.request, texts, piece.text, notes, habits=dict(piece.habits))

@@ -51,10 +51,7 @@ def test_no_page_and_no_error_names_the_project_to_an_index():
     wrong, extras_told = [], set()
     for name in listed:
         text = (ROOT / name).read_text("utf-8")
-        if name not in (
-            "base/extras.py",
-            "tests/base/test_extras.py",
-        ):
+        if name not in ("base/extras.py", "tests/base/test_extras.py"):
             wrong += [(name, m[0]) for m in claimed.finditer(text)]
             extras_told |= {a or b for a, b in told.findall(text)}
     assert wrong == []

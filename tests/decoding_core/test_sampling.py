@@ -102,9 +102,7 @@ def test_candidates_are_the_likeliest(values, count):
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.sampled_from([1e-4, 0.1, 3.0]))
-def test_candidates_of_a_large_vocabulary_are_found_as_of_a_small_one(
-    seed, count, step
-):
+def test_candidates_of_a_large_vocabulary_are_those_of_a_small_one(seed, count, step):
     """Where only the few above a bound are looked at: the same, among many tied ones,
     those at the very distance of a tie, and none of a part that is all large."""
     rng = np.random.default_rng(seed)

@@ -136,8 +136,6 @@ def test_the_automatic_threshold_is_unbiased(rule, places, monkeypatch):
     monkeypatch.setattr(RunningThreshold, "STRIDE", 2)
     for seed in range(3):
         terms = Terms("steering", rule=rule, temperature=1.0, seed=seed, draft_limit=3)
-        found = [
-            expected_means(Tables(seed), terms, places, length) for length in (1, 2)
-        ]
+        found = [expected_means(Tables(seed), terms, places, n) for n in (1, 2)]
         for threshold, norm in found:
             assert_allclose(threshold, norm, rtol=1e-5)

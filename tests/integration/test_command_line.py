@@ -80,9 +80,7 @@ def test_a_text_with_its_numbers_and_sources(write):
     assert body["text"] == "".join(token["text"] for token in body["tokens"])
     assert 0 < len(body["tokens"]) <= 16
     numbers = body["statistics"]
-    counts = {
-        name: numbers[name] for name in ("accepted", "recovered", "bonus", "local")
-    }
+    counts = {one: numbers[one] for one in ("accepted", "recovered", "bonus", "local")}
     origins = [token["origin"] for token in body["tokens"]]
     assert counts == {name: origins.count(name) for name in counts}
     assert numbers["drafted"] >= numbers["accepted"]

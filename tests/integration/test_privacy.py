@@ -129,10 +129,7 @@ def check_never_left(word, sent, socket_bytes, tokenize):
 
 EACH = pytest.mark.parametrize(
     "method",
-    [
-        "lossless",
-        *(pytest.param(name, marks=pytest.mark.slow) for name in REST),
-    ],
+    ["lossless", *(pytest.param(name, marks=pytest.mark.slow) for name in REST)],
 )
 
 
@@ -194,9 +191,7 @@ def settled(events):
 
 
 @EACH
-def test_nothing_of_voice_pairs_and_marks_leaves(
-    service, socket_bytes, tmp_path, method
-):
+def test_nothing_of_voice_pairs_or_marks_goes(service, socket_bytes, tmp_path, method):
     """What was struck out, drafted or put in its place, and a greeting that was set:
     the guard knows the words that may be drafted. Of what the edits taught, the number
     of steps that the threshold was moved is told alone."""

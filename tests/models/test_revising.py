@@ -1,5 +1,7 @@
 """What an instruction makes of a request and its draft; no model takes part."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -120,9 +122,49 @@ def test_a_tone_is_for_the_whole_body():
     assert revised(BRIEF, DRAFT, "shorter", notes).stood  # notes are asked for, too
 
 
-def test_words_that_stand_nowhere_are_said_to_do_so():
-    with pytest.raises(InvalidSettingsError, match="name words that stand there"):
-        revised(BRIEF, DRAFT, "drop the zeppelin")
+TWO = "the ferret is ill, and the vet comes on monday."
+TOLD = "Tell her the ferret is ill, the vet comes on Monday, and ask for the lamp"
+
+
+@pytest.mark.parametrize(
+    ("request_", "body", "named", "left", "asked"),
+    [
+        (TOLD, TWO, "the ferret", "the vet comes on monday.",
+         "Tell her the vet comes on Monday, and ask for the lamp"),
+        ("Thank her for the tape, the pie and the lamp", "Thanks for the tape, the pie "
+         "and the lamp.", "the tape", "Thanks for the pie and the lamp.",
+         "Thank her for the pie and the lamp"),
+        (TOLD, f"{TWO} The lamp?", "the last sentence", TWO, TOLD),
+        (TOLD, f"Hi. {TWO}", "the first line.", TWO, TOLD),
+    ],
+)  # fmt: skip
+def test_what_stands_beside_what_is_dropped_stays(request_, body, named, left, asked):
+    """A clause of its own, further things in a row, and the other sentences."""
+    found = revised(Request(request_), draft(body), f"drop {named}")
+    assert found.joined("") == draft(left)
+    assert (found.stood, found.brief.text) == ("", asked)
+
+
+def test_what_goes_with_what_is_dropped_is_written_anew_if_it_is_asked_for():
+    text = draft("The ferret is ill and the vet comes on Monday.", "A lamp?")
+    found = revised(Request(TOLD), text, "drop the ferret")
+    assert found.before == GREETING + "A lamp?"
+    assert found.stood == "Tell her the vet comes on Monday."
+
+
+@pytest.mark.parametrize(
+    ("instruction", "says"),
+    [
+        ("drop the zeppelin", "name words that stand there"),
+        ("drop photos, glad, ferret and May", "leaves nothing of it"),
+        ("translate it to German", "nothing that a draft can be asked: say shorter"),
+        ("make it a bit funkier", "nothing that a draft can be asked"),
+        (" ", "the instruction is empty"),
+    ],
+)
+def test_what_cannot_be_done_is_said(instruction, says):
+    with pytest.raises(InvalidSettingsError, match=says):
+        revised(replace(BRIEF, text="Thank her for the photos."), DRAFT, instruction)
 
 
 LINES = st.text(st.sampled_from("ab \n.,!?’é"), max_size=40)

@@ -26,10 +26,7 @@ def test_no_token_tells_more_than_is_left(limit):
     """Of a budget, or of the bound of a token in both directions."""
     rng = np.random.default_rng(3)
     own, without = rng.dirichlet(np.full(9, 0.3)), rng.dirichlet(np.ones(9))
-    for bound, lowest in (
-        (Bound(limit, None), -np.inf),
-        (Bound(None, limit), -limit),
-    ):
+    for bound, lowest in ((Bound(limit, None), -np.inf), (Bound(None, limit), -limit)):
         told = np.log(bound.mixture(own, without, 0.0) / without)
         assert told.max() <= limit + 1e-9
         assert told.min() >= lowest - 1e-9

@@ -112,9 +112,7 @@ def test_a_file_that_was_put_in_place_of_the_open_one_is_read(household, tmp_pat
     assert household.caller(token) is not None
 
 
-def test_when_a_token_was_last_used_is_written_once_a_minute(
-    household, commands, clock
-):
+def test_when_a_token_was_used_is_written_once_a_minute(household, commands, clock):
     token = commands.add_device("phone")
     for seconds, noted in ((0, 0), (59, 0), (1, 60), (30, 60), (60, 150)):
         clock.now += seconds

@@ -240,9 +240,8 @@ def test_a_finished_draft_is_learnt_by_what_was_asked_for(finished):
         assert (held.request.text, held.beginning) == ("Send news 1", "")
         assert held.text.startswith("Hullo Ana, ")
         assert len(texts.learnt) == 11
-        asked = {
-            one.request.text for one in texts.learnt if int(one.name) in texts.asked
-        }
+        known = (one for one in texts.learnt if int(one.name) in texts.asked)
+        asked = {one.request.text for one in known}
         assert asked == {"Send news 0"}
 
 

@@ -314,9 +314,7 @@ def attempt(text):
     return [SENT, Settled((Token(1, text, "accepted"),)), Finished("end", NUMBERS)]
 
 
-def test_the_last_draft_is_changed_and_the_best_of_three_is_shown(
-    run, service, tmp_path
-):
+def test_the_last_draft_is_changed_and_the_best_of_three_shown(run, service, tmp_path):
     """What the instruction does not concern stays; what the others sent is counted. A
     change that needs no model asks none, and each goes on from the one before."""
     made = service([])

@@ -55,10 +55,7 @@ def test_what_is_taken_out_gives_its_place_to_what_is_put_there():
     shaping = Shaping(WORDS_OF, [Turn("Best wishes", "Toodle pip", 4.0)])
     two = round(float(np.log(2)), 2)
     small = {"best": -4.0, "toodle": two}
-    assert moved(shaping, "So long.\n\n") == small | {
-        "Best": -4.0,
-        "Toodle": two,
-    }
+    assert moved(shaping, "So long.\n\n") == small | {"Best": -4.0, "Toodle": two}
     assert moved(shaping, "So long.\n\nBest") == {" wishes": -4.0}
     assert moved(shaping, "Toodle") == {" pip": 2.0}
     assert moved(Shaping(WORDS_OF, [Turn("Sam", nats=99.0)]), "") == {
@@ -155,19 +152,15 @@ def test_a_text_that_is_resumed_goes_on_as_if_it_had_never_stopped():
     frame = replace(FRAME, besides=("I am here.",))
 
     def write(seed, given=()):
-        small, *others = (
-            HashEngine(n + seed, size) for n in ("small", "large", "base")
-        )
+        small, *more = (HashEngine(n + seed, size) for n in ("small", "large", "base"))
         shaping = Shaping(WORDS_OF, length=Length(0.0, 20.0, 14.0), frame=frame)
         options = {"given_ids": given, "shape": shaping}
-        verifier = EngineVerifier(*others)
+        verifier = EngineVerifier(*more)
         return Writing(settings, small, verifier, 60, (END,), loop=options).run()
 
     for seed in ("3", "24"):
         text = write(seed)
-        assert " I am here. it goes.\n\nToodle pip" in "".join(
-            WORDS[one] for one in text
-        )
+        assert " I am here. it goes.\n\nToodle pip" in "".join(WORDS[n] for n in text)
         for cut in range(1, len(text)):
             assert text[:cut] + write(seed, text[:cut]) == text
 

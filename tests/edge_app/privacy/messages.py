@@ -17,9 +17,8 @@ def opening(terms, prompt_ids, text_ids=(), vocabulary_id="fake"):
 
 
 def block(terms, position, drafted, settled=(), round_=0, epoch=0):
-    said = DraftBlock(
-        epoch, round_, position, digest(()), tuple(settled), tuple(drafted)
-    )
+    tokens = tuple(settled), tuple(drafted)
+    said = DraftBlock(epoch, round_, position, digest(()), *tokens)
     frame = role_of(terms).frames.encode_block(said)
     return Sent(2.0, URL, "block", 172, (*said.settled, *said.drafted), frame)
 
@@ -33,8 +32,7 @@ def opening_in_bytes(terms, request, text=b""):
 
 
 def block_in_bytes(terms, position, drafted, settled=b"", round_=0, epoch=0):
-    said = DraftBlock(
-        epoch, round_, position, digest(()), tuple(settled), tuple(drafted)
-    )
+    tokens = tuple(settled), tuple(drafted)
+    said = DraftBlock(epoch, round_, position, digest(()), *tokens)
     frame = bytes_role(role_of(terms)).frames.encode_block(said)
     return Sent(2.0, URL, "block", 172, (*said.settled, *said.drafted), frame)

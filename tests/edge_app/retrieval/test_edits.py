@@ -56,10 +56,9 @@ def test_great_letters_and_longer_changes_count_with_the_others():
         "I say yes. Please let me know",
         "The end: yes",
     )
-    texts = "Aye, I come. Kindly call", "I say aye. Give me a shout", "the end: aye"
-    made = [
-        Pair(n, "a", *one) for n, one in enumerate(zip(drafted, texts, strict=True))
-    ]
+    final = "Aye, I come. Kindly call", "I say aye. Give me a shout", "the end: aye"
+    each = enumerate(zip(drafted, final, strict=True))
+    made = [Pair(n, "a", *one) for n, one in each]
     made += [Pair(4, "a", "Please do. The pier", "Kindly do. the pier")]
     made += [Pair(5, "a", "The pier", "the pier")]
     assert turns(made) == {"Yes": "Aye", "Please": "Kindly"}, "letters are no phrase"

@@ -194,9 +194,7 @@ def test_a_text_takes_its_share_along(letters, tmp_path):
     db, name = letters.db, "greeting"
 
     def greets(db=db):
-        return [
-            line.shown for line in voice_of(db, to="Ana").lines if line.name == name
-        ]
+        return [one.shown for one in voice_of(db, to="Ana").lines if one.name == name]
 
     first = letters.written_to("Ana")[0].record_id
     exclude(db, [first])
