@@ -284,7 +284,11 @@ class Checker:
         found = [
             fact for fact, value, _ in text.facts() if not self._read.holds(fact, value)
         ]
-        found += [one for one in text.named() if fold(one.text) not in self._read.names]
+        for one in text.named():
+            word = fold(one.text)
+            said = word not in given_names() and stem(word) in self._known
+            if not said and word not in self._read.names:
+                found.append(one)
         found += _turned(self._asked, text)
         found += _strange_answers(self._stated, self._known, self._letters, text)
         invented: list[Fact] = []
@@ -367,6 +371,8 @@ def _polarities(text: _Text) -> tuple[dict[str, Span], dict[str, Span]]:
         if word.text in _DENY and not (word.text == "no" and after in _BEHIND_NO):
             since, found = 0, False
             continue
+        if word.text == "no" and after == "to":
+            since = 0  # of what follows it may be said in any way
         since += 1
         if not word.text.isalpha() or word.text in _FUNCTION:
             continue
@@ -398,6 +404,9 @@ def _turned(asked: _Text, text: _Text) -> Iterator[Fact]:
     spans += [
         mine[key] for key in mine.keys() & theirs.keys() - wanted.keys() - hers.keys()
     ]
+    swapped = hers.keys() & wanted.keys() - mine.keys() - theirs.keys()
+    lasts = ((hers[key], text.words[hers[key].last - 1]) for key in swapped)
+    spans += [span for span, verb in lasts if _tells(verb.text)]
     for span in spans:
         first, last = text.where(span)
         yield Fact("answer", text.raw[first:last], (first, last))
@@ -426,6 +435,8 @@ def _strange_answers(
             begin = 1 + max(text.raw.rfind(mark, 0, first) for mark in ".!?\n")
             if 2 * sum(text.raw[begin:last] in one for one in letters) > len(letters):
                 continue
+            if [w.text for w in text.words[span.last :][:2]] == ["it", "up"]:
+                continue  # "I'll make it up to you"
             same = answer == "acceptance" and stem(text.words[span.last - 1].text)
             behind = takewhile(
                 lambda word: word.text not in _STOPS | _BREAKS, text.words[span.last :]
@@ -479,9 +490,15 @@ def _unanswered(asked: _Text, text: _Text) -> Iterator[Fact]:
         given += _answers(text, "acceptance" if answer == "yes" else "refusal")
         given += _answers(text, "mild yes") if answer == "yes" else ()
         says = denied if answer == "no" else plain
-        clause = asked.words[at + 1 : at + _REACH]
+        begin = at + 1
+        while begin < len(asked.words) and asked.words[begin].text == ",":
+            begin += 1
+        clause = asked.words[begin : at + _REACH]
+        behind = takewhile(lambda word: word.text not in _STOPS, asked.words[begin:])
         said = any(stem(w.text) in says for w in clause if w.text not in COMMON)
-        own = bool(clause) and clause[0].text in _SUBJECTS and said
+        # "Yes, the room is free" is said by "The room is free".
+        states = begin > at + 1 and any(w.text in _DOES for w in behind)
+        own = bool(clause) and (clause[0].text in _SUBJECTS or states) and said
         if own or (answer == "no" and denied) or given:
             continue
         end, limit = at + 1, min(at + _LONGEST_ANSWER, len(asked.words))

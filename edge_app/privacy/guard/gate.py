@@ -14,6 +14,7 @@ import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from hashlib import blake2b
 
 from decoding_core.verifier import common_prefix
@@ -467,7 +468,7 @@ class GuardGate:
         self._stand_ins = StandIns(index, typed=mode != "local", seed=seed)
         self._ask = ask if mode == "ask" else None
         self._answers: dict[str, bool] = {}
-        self._pieces: dict[int, bytes] = {}
+        self._piece = cache(self._vocabulary.piece)
         self._read: list[int] = []
         self._texts: list[str] = []  # the text that each token completes
         self._starts: list[int] = []  # where in the text each of these begins
@@ -529,9 +530,7 @@ class GuardGate:
             decoder.setstate(self._states[-1])
             place = self._starts[-1] + len(self._texts[-1])
         for token in token_ids[same:]:
-            if token not in self._pieces:
-                self._pieces[token] = self._vocabulary.piece(token)
-            text = decoder.decode(self._pieces[token])
+            text = decoder.decode(self._piece(token))
             self._texts.append(text)
             self._starts.append(place)
             self._states.append(decoder.getstate())
