@@ -140,6 +140,7 @@ def fake_models(**options):
 class FakeText:
     """The vocabulary of the fake models: each token is a letter."""
 
+    size = VOCABULARY
     chat_template = ChatTemplate("", {}, bos="")
     begins_with_blank = False
 
