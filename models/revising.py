@@ -36,7 +36,7 @@ _ADD = re.compile(r"(?i)(?:(?:add|include|say)\s+(?P<that>that\b)|add|include)\s
 _ANSWER = re.compile(r"(?i)(?:say|answer)\s+(?P<answer>yes|no)\s+to\s+(?P<what>.+)")
 _POINTS_BACK = re.compile(r"(?i)\b(?:he|she|it|they|them|that|this|these|those)\b")
 _BETWEEN = re.compile(r"(\s*(?:,\s*(?:and|but|or)\b|[,;]|\s(?:and|but|or)\b)\s*)")
-_POLITE = re.compile(r"(?i)(?:[\s,.!?]|\bplease\b|\bthank(?:s| you)$)+$")
+_POLITE = re.compile(r"(?i)(?:[\s,.!?]|\bplease\b|\bthank(?:s| you)\b)+$")
 _END = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s)|(?<=\S)(?=\n)")
 _LONGEST_LINE = 40  # letters of a greeting, and of each line of a sign-off
 

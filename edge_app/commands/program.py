@@ -243,9 +243,7 @@ def purge_command(dry_run: bool, yes: bool) -> None:
     ]
     stores = [store_path(), *folder.glob(f"{WRITERS}/*/{store_path().name}")]
     names = ("", sign_ins.NAME)
-    locked = [
-        (at, name) for at in stores for name in names if keys.in_keyring(at, name)
-    ]
+    locked = [(at, one) for at in stores for one in names if keys.in_keyring(at, one)]
     if not items and not locked:
         click.echo(f"there is nothing of ours in {one_line(str(folder))}")
         return

@@ -263,11 +263,9 @@ def write_command(request: str, **chosen: Any) -> None:
         if chosen["record"] is not None:
             from edge_app.service.tape import Recorder  # pydantic takes 0.1 s to load
 
-            recorder = Recorder(
-                chosen["record"], wanted.brief, samples=chosen["sample"]
-            )
-            opened.enter_context(closing(recorder))
-            readers.insert(0, recorder.add)
+            tape = Recorder(chosen["record"], wanted.brief, samples=chosen["sample"])
+            opened.enter_context(closing(tape))
+            readers.insert(0, tape.add)
         stop = opened.enter_context(stoppable())
         role = role_of(wanted.settings.terms(), method)
         alone = wanted.offline or not role.uses_generalist

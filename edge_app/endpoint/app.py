@@ -100,9 +100,7 @@ def write_request(
     else:
         *before, last = body.messages
         if last.role != "user":
-            raise InvalidSettingsError(
-                "the last message must be the user's: the request"
-            )
+            raise InvalidSettingsError("the last message must be the user's request")
         words = last.words
         length = _LENGTHS[body.verbosity] if body.verbosity else length
         said = [(_SPEAKERS[one.role], one.words.strip()) for one in before]

@@ -517,14 +517,14 @@ def _answers(text: WordsOf, answer: str) -> Iterator[Span]:
         yield from text.found(part)
 
 
-_QUESTION = re.compile(r"[^.!?…\n]*\w[^.!?…\n]*\?")
+_SENTENCES = re.compile(r"(?<=[.!?…])(?!\w)|\n")  # between two
 
 
 def _questions_of(letter: str, spoken: Language) -> Iterator[_Text]:
     """The questions of a text in its own words, without those of mere courtesy."""
     own = "\n".join(one for one in letter.splitlines() if not one.startswith(">"))
-    for match in _QUESTION.finditer(own):
-        question = _Text(match[0].strip(" \t,;:-–—*\"'“"), spoken)
+    for said in (one for one in _SENTENCES.split(own) if one.endswith("?")):
+        question = _Text(said.strip(" \t,;:-–—*\"'“"), spoken)
         if _keys(question):
             yield question
 

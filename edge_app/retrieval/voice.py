@@ -327,6 +327,8 @@ def _counted(rows: Rows, small: dict[int, bool | None], *, general: bool) -> lis
         may = len(rows) if name not in ("language", "address") else 0
         for value, _ in often:
             said = [number for number, one in held if one == value]
+            if len(said) == 1 < len(rows):
+                continue  # it says nothing
             add(name, value, said, may or sum(bool(one) for _, one in held))
     for name, (unit, measure) in _NUMBERS.items():
         numbers = [
@@ -343,9 +345,7 @@ def _counted(rows: Rows, small: dict[int, bool | None], *, general: bool) -> lis
     for name, shows in _SWITCHES.items():
         known = [(n, shows(one), one) for n, one in newest if shows(one) is not None]
         if name == "small-letters":  # as "I" says nothing
-            known = [
-                (n, small[n], one) for n, one in newest if small.get(n) is not None
-            ]
+            known = [(n, small[n], o) for n, o in newest if small.get(n) is not None]
         if len(known) < LEAST:
             continue
         yes = 2 * sum(bool(does) for _, does, _ in known) > len(known)
@@ -515,6 +515,8 @@ def mark(
     shown = voice_of(db, kind, to)
     if state == "set" and not value:
         raise StoreError(f"Say what {name} is to be.")
+    if state == "set" and name == "small-letters" and value not in ("yes", "no"):
+        raise StoreError(f"{name} is to be yes or no.")
     if state == "pinned" and name not in MANY:
         now = next((one for one in shown.lines if one.name == name and one.value), None)
         if now is None:

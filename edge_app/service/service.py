@@ -75,6 +75,7 @@ if TYPE_CHECKING:
 LEARNT = 1000  # newest texts that an adapter may know by heart
 _MOMENT = 0.1  # seconds
 _STRETCHES = 3  # drafts of a stretch of a text
+_POOR = 0.5  # of a fit, with which as many others are tried
 _ROOM = 128  # tokens by which each of the next texts at once may be longer
 _BASE_HERE = (
     "the server's large model has other tokens than this device's model, so the base "
@@ -290,14 +291,20 @@ class WritingService:
     def write_revision(
         self, wanted: WriteRequest, revision: Revision, stop: threading.Event
     ) -> list[tuple[WriteRequest, list[events.Event]]]:
-        """Write a stretch of a text several times at once: the requests and what was
-        heard of each, the one first that does best what was asked for."""
+        """Write a stretch of a text several times at once, and as often again if none
+        does what was asked for: the requests and what was heard of each, the best
+        first."""
         stretch = revision.before, revision.stood, revision.after
         asked = replace(wanted, brief=revision.brief).of_stretch(*stretch)
-        both = [(one, list[events.Event]()) for one in asked.tries(_STRETCHES)]
-        emits = [heard.append for _, heard in both]
-        requests = [request for request, _ in both]
-        return [both[at] for at in self.write_best(requests, emits, stop, revision.fit)]
+        every = [(one, list[events.Event]()) for one in asked.tries(2 * _STRETCHES)]
+        for first in (0, _STRETCHES):
+            requests, heard = zip(*every[first : first + _STRETCHES], strict=True)
+            self.write_tries(requests, [one.append for one in heard], stop)
+            done = every[: first + _STRETCHES]
+            fits = [revision.fit(events.text_of(one)) for _, one in done]
+            if stop.is_set() or not revision.wanted or max(fits) > _POOR:
+                break
+        return [done[at] for at in sorted(range(len(done)), key=lambda at: -fits[at])]
 
     def read_ahead(self, request: WriteRequest, stop: threading.Event) -> None:
         """Have the specialist read the prompt of `request`, from whose end the next

@@ -31,7 +31,7 @@ DRAFT = draft(THANKS, GLAD, FERRET, MAY)
     ("instruction", "sentences", "asked"),
     [
         ("shorter", [THANKS, FERRET, MAY], ASKED),
-        ("could you make it a bit shorter, please?", [THANKS, FERRET, MAY], ASKED),
+        ("could you make it a bit less? Thanks!", [THANKS, FERRET, MAY], ASKED),
         (
             "drop the ferret",
             [THANKS, GLAD, MAY],
@@ -160,6 +160,7 @@ def test_what_goes_with_what_is_dropped_is_written_anew_if_it_is_asked_for():
         ("translate it to German", "nothing that a draft can be asked: say shorter"),
         ("make it a bit funkier", "nothing that a draft can be asked"),
         (" ", "the instruction is empty"),
+        ("Thanks!", "name words that stand there"),
     ],
 )
 def test_what_cannot_be_done_is_said(instruction, says):

@@ -488,9 +488,7 @@ class GuardGate:
 
     def _next(self, token_ids: list[int], start: int, *, final: bool) -> Piece | None:
         # Nothing goes on behind the token that ends a text.
-        ends = (
-            at for at in range(start, len(token_ids)) if token_ids[at] in self._ends
-        )
+        ends = (i for i in range(start, len(token_ids)) if token_ids[i] in self._ends)
         stop = next(ends, None)
         if stop == start:
             return Piece(1)

@@ -113,10 +113,8 @@ class StyleDrawer(Drawer):
             stars.move_to(style.stars)
         number = 0.5 if threshold == "auto" else threshold
         self.query_one("#threshold", Steps).move_to(_nearest(THRESHOLDS, number))
-        places = len(STRENGTHS) - 1
-        self.query_one("#strength", Steps).move_to(
-            places - _nearest(STRENGTHS, strength)
-        )
+        last = len(STRENGTHS) - 1
+        self.query_one("#strength", Steps).move_to(last - _nearest(STRENGTHS, strength))
 
     @on(Steps.Moved)
     def _moved(self, event: Steps.Moved) -> None:

@@ -341,7 +341,7 @@ def test_the_last_draft_is_changed_and_the_best_of_three_shown(run, service, tmp
     body = json.loads(told.stdout)
     assert made.requests[-1].offline
     assert made.requests[-1].brief.tone == "warm"
-    assert len(body["others"]) == 2
+    assert len(body["others"]) == 5  # as often again: none does what is asked
     assert body["statistics"]["bytes_up"] == 300
 
 

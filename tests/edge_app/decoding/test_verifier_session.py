@@ -322,9 +322,7 @@ def test_no_error_of_a_server_ends_a_text(errors, open_errors, first, last, says
         ({4: GONE}, {"may_go_offline": False}),
     ],
 )
-def test_an_error_is_raised_before_any_verdict_and_without_going_offline(
-    errors, options
-):
+def test_an_error_is_raised_before_any_verdict_and_not_offline(errors, options):
     (error,) = errors.values()
     with pytest.raises(type(error)):
         Waiting(Failing(errors), **options)

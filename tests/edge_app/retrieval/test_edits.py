@@ -144,8 +144,7 @@ def test_how_sentences_begin_is_learnt_from_drafts_and_letters(tmp_path):
                 keep_finished(store.db, f"page:{next(number)}", made)
 
         def begins(*people):
-            ask = Request("Thank them", "email")
-            asked = [replace(ask, recipient=to) for to in people]
+            asked = [Request("Thank them", "email", to) for to in people]
             return [lesson_for(store.db, one).small for one in asked]
 
         number = count()

@@ -118,10 +118,8 @@ def test_letters_in_the_manner_of_those_to_the_recipient_are_read():
         )
     ]
     hers = [
-        replace(
-            one, score_parts={"bm25": 1.0, "same_recipient": one.recipient == "Ana"}
-        )
-        for one in found
+        replace(o, score_parts={"bm25": 1.0, "same_recipient": o.recipient == "Ana"})
+        for o in found
     ]
     read = in_manner(hers)
     assert [one.recipient for one in read] == [*["Ana"] * 3, "Bo", "Helga", "Cy"]
@@ -179,8 +177,9 @@ def test_what_the_owner_says_wins_and_can_be_taken_back(letters):
     assert ana.length == (40, 40, 40)
     mark(db, "email", "Ana", "greeting", "")
     assert voice_of(db, "email", "Ana").value("greeting") == "Hey {name}!"
-    with pytest.raises(StoreError):
-        mark(db, "email", "", "colour", "set", "x")
+    for name in ("colour", "small-letters"):
+        with pytest.raises(StoreError):
+            mark(db, "email", "", name, "set", "x")
     forget(db, letters.path, [p.record_id for p in letters.written_to("Helga")])
     rows = db.execute("SELECT person, line FROM voice_mark ORDER BY person, line")
     assert rows.fetchall() == [
