@@ -36,6 +36,7 @@ from edge_app.privacy.guard.words import (
     NO_BLANKS,
     RUN,
     Word,
+    bits_of,
     fold,
     is_common,
     is_unspaced,
@@ -501,9 +502,8 @@ class GuardGate:
         scan = self._scanner.scan(whole, begin, final=final, context=context)
         if not scan.spans:
             if final:
-                return Piece(
-                    len(token_ids) - start if stop is None else stop + 1 - start
-                )
+                last = len(token_ids) if stop is None else stop + 1
+                return Piece(last - start)
             clear = self._whole_tokens(scan.clear)
             return Piece(clear - start) if clear > start else None
         low, high = self._tokens(scan.spans, starts, texts, start)
@@ -625,11 +625,13 @@ class StandIns:
         """What stands in for a span that reads `shown`."""
         if not self._typed:
             return NEUTRAL
-        stand_in = _TYPED.get(kind, "")
-        if kind == "person":
-            stand_in = self._person(shown)
+        stand_in = self._person(shown) if kind == "person" else _TYPED.get(kind, "")
         if kind == "word" and shown[:1].isupper():
             stand_in = stand_in.capitalize()
+        last = shown.rpartition(" ")[2]
+        if kind == "phrase" and last.isalpha() and not bits_of(fold(last)):
+            # It tells nothing, and without it what follows may go on with a word.
+            stand_in += f" {last}"
         return stand_in
 
     def _person(self, shown: str) -> str:
@@ -719,14 +721,12 @@ def check(text: str, index: PrivateIndex, *, typed: bool = True) -> Report:
         times.append(1000 * (time.thread_time() - started))
     found, public, position, held = [], "", 0, 0
     for span in spans:
-        shown = text[span.start : span.end]
-        stand_in = stand_ins.choose(shown, span.kind)
-        found.append(
-            Found(span.start, span.end, span.kind, span.reason, shown, stand_in)
-        )
+        own = text[span.start : span.end]
+        stand_in = stand_ins.choose(own, span.kind)
+        found.append(Found(span.start, span.end, span.kind, span.reason, own, stand_in))
         public += text[position : span.start] + stand_in
         position = span.end
-        held += len(words_of(shown))
+        held += len(words_of(own))
     times.sort()
     return Report(
         tuple(found),

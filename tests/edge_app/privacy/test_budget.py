@@ -202,9 +202,8 @@ def test_no_message_passes_a_limit(method, limit):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("base_on_edge", [False, True])
 def test_with_a_mixture_no_draw_tells_more_than_its_bound(method, base_on_edge):
-    settings = replace(
-        STEERING, method=method, base="edge" if base_on_edge else "cloud"
-    )
+    base = "edge" if base_on_edge else "cloud"
+    settings = replace(STEERING, method=method, base=base)
     for bound in (0.1, 1.0):
         limits = PrivacyLimits(mixture=bound)
         _, account, _ = written(settings, limits, base_on_edge=base_on_edge)

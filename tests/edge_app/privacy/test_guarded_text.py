@@ -14,7 +14,8 @@ from decoding_core.methods import build
 from decoding_core.sampling import log_softmax
 from decoding_core.settings import MethodSettings
 from edge_app.config.settings import PrivacyLimits
-from edge_app.privacy.guard.gate import tokens_of
+from edge_app.privacy.guard.gate import StandIns, tokens_of
+from edge_app.privacy.guard.history import PrivateIndex
 from tests.edge_app.decoding.losing_server import DISTURBANCES
 from tests.edge_app.decoding.test_verifier_session import METHODS, spread
 from tests.edge_app.privacy import guarded
@@ -100,9 +101,7 @@ def test_what_the_server_thinks_of_the_rest_is_all_that_matters():
     of a run without a guard."""
     for seed in range(3):
         chosen = replace(KEEPS_ALL, threshold=0.4, seed=seed)
-        runs = [
-            GuardedRun(chosen, agreeable=True, guarded=one) for one in (False, True)
-        ]
+        runs = [GuardedRun(chosen, agreeable=True, guarded=on) for on in (False, True)]
         assert runs[0].shown == runs[1].shown
 
 
@@ -127,6 +126,15 @@ def test_the_person_is_asked_once_for_each_span():
     assert run.shown == DRAFT
     assert "Call 0176 5512 334 or go to 1 Main Street" in run.public
     assert len(asked) == len(set(asked)) == 5
+
+
+def test_a_last_word_that_tells_nothing_stays_behind_a_copied_phrase():
+    """Else the server's model would go on with the word that was sent before it."""
+    choose = StandIns(PrivateIndex(), typed=True, seed=0).choose
+    said = [
+        choose(f"it was{end}", "phrase") for end in (". The", "", " that's", " soup")
+    ]
+    assert said == ["... The", "...", "...", "..."]
 
 
 def test_a_neutral_stand_in_does_not_tell_what_it_stands_for():
