@@ -284,11 +284,9 @@ class Checker:
         found = [
             fact for fact, value, _ in text.facts() if not self._read.holds(fact, value)
         ]
-        for one in text.named():
-            word = fold(one.text)
-            said = word not in given_names() and stem(word) in self._known
-            if not said and word not in self._read.names:
-                found.append(one)
+        known = self._read.names | (self._known - given_names())
+        words = ((one, fold(one.text)) for one in text.named())
+        found += [one for one, word in words if known.isdisjoint((word, stem(word)))]
         found += _turned(self._asked, text)
         found += _strange_answers(self._stated, self._known, self._letters, text)
         invented: list[Fact] = []
@@ -418,19 +416,24 @@ def _strange_answers(
     """What a draft accepts or refuses though nothing `stated` does, or of another thing
     than the `known` ones; not a sentence that most letters have."""
     words, (_, plain) = {word.text for word in stated.words}, _polarities(stated)
+    foreign = stated.spoken is not ENGLISH
     meant = {_TABLE["meant"].get(word) for word in words}
     accepts = "yes" in meant or "confirm" in words
     accepts = accepts or _says(stated, "yes", "acceptance")
     declines = "no" in meant or _says(stated, "no", "refusal")
-    declines = declines or (stated.spoken is not ENGLISH and "no" in words)
+    declines = declines or (foreign and "no" in words)
     clauses = " ".join(f". {w.text}" if w.begins else w.text for w in stated.words)
     hints = not words.isdisjoint(_DISSENTS) or bool(_DENIES_ONESELF.search(clauses))
     accepts, declines = (
         accepts or (not declines and not words.isdisjoint(_ASSENTS)),
         declines or (not accepts and hints),
     )
-    for answer, given in (("acceptance", accepts), ("refusal", declines)):
+    answers = ("acceptance", accepts, declines), ("refusal", declines, accepts)
+    for answer, given, turned in answers:
         for span in _answers(text, answer):
+            # Elsewhere it is not known which reason it follows from.
+            if foreign and not turned and span.last > span.first + 2:
+                continue
             first, last = text.where(span)
             begin = 1 + max(text.raw.rfind(mark, 0, first) for mark in ".!?\n")
             if 2 * sum(text.raw[begin:last] in one for one in letters) > len(letters):
@@ -490,9 +493,7 @@ def _unanswered(asked: _Text, text: _Text) -> Iterator[Fact]:
         given += _answers(text, "acceptance" if answer == "yes" else "refusal")
         given += _answers(text, "mild yes") if answer == "yes" else ()
         says = denied if answer == "no" else plain
-        begin = at + 1
-        while begin < len(asked.words) and asked.words[begin].text == ",":
-            begin += 1
+        begin = at + 1 + any(w.text == "," for w in asked.words[at + 1 : at + 2])
         clause = asked.words[begin : at + _REACH]
         behind = takewhile(lambda word: word.text not in _STOPS, asked.words[begin:])
         said = any(stem(w.text) in says for w in clause if w.text not in COMMON)

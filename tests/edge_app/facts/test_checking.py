@@ -54,16 +54,14 @@ def test_courtesies_lists_and_turns_of_phrase_are_no_facts():
         "Dear Nan,\n\nOne of these days, a word or two. Ugh! Merry Christmas? (Lovely) "
         "I'd give it four stars out of five.\n1. Eggs\n2. Milk\n\nBest Wishes"
     )
-    kinds = found(draft, "Say four stars")
-    assert kinds == [("name", "Christmas")]
+    assert found(draft, "Say four stars") == [("name", "Christmas")]
 
 
 @pytest.mark.parametrize(("draft", "answered"), TABLE["answers"])
 def test_questions_of_the_answered_text_are_answered_or_not(draft, answered):
     """By their words, a value, a yes or a no; quotes and "How are you?" are none."""
-    questions = (
-        Checker("answer her", answered=TABLE["answered_letter"]).check(draft).questions
-    )
+    checker = Checker("answer her", answered=TABLE["answered_letter"])
+    questions = checker.check(draft).questions
     assert len(questions) == 4
     assert [one.text for one in questions if one.answered] == answered
 
@@ -99,11 +97,14 @@ def test_a_yes_a_no_or_another_doer_that_nobody_asked_for_is_marked(
     assert report(draft, request_text).in_words() == said
 
 
+@pytest.mark.parametrize(("spoken", "asked", "draft", "said"), TABLE["foreign"])
+def test_answers_in_other_languages_turn_a_request_round(spoken, asked, draft, said):
+    """In words of their own, too; no refusal whose reason may have been given."""
+    assert report(draft, asked, spoken=spoken).in_words() == said
+
+
 def test_what_most_letters_say_is_no_answer():
     """It is the writer's way, not a yes."""
-    for letters, lines in (
-        (["Yes, still me."] * 3, 0),
-        (["Yes, still me.", "", ""], 1),
-    ):
+    for letters, lines in (["Yes, still me."] * 3, 0), (["Yes, still me.", "", ""], 1):
         checker = Checker("say the tap drips", letters=letters)
         assert len(checker.check("Yes, still me. The tap drips.").in_words()) == lines
