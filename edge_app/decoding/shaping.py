@@ -314,10 +314,10 @@ class Shaping:
         sign_off = "\n\n" in (behind or "") and self._addressed and not self._end
         if sign_off or (found is None and (tail or self._addressed)):
             return
-        for blank, token, twin in self._first:
-            if blank == (behind == ""):
-                logits[twin] = np.logaddexp(logits[twin], logits[token])
-                logits[token] -= MOST
+        both = [one[1:] for one in self._first if one[0] == (behind == "")]
+        tokens, twins = np.array(both, np.intp).reshape(-1, 2).T
+        np.logaddexp.at(logits, twins, logits[tokens])
+        logits[tokens] -= MOST
 
     def _shift_again(self, tail: str, logits: Floats) -> None:
         """Shift a word that was just said: behind a comma, or a third time."""
