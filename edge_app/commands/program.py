@@ -56,11 +56,7 @@ _OURS = (
 )
 """Names in the state folder, as patterns, and what they are."""
 _OVER_BYTES = "texts go as bytes, and the base runs on this device"
-_NOT_SECRET = (
-    "models",
-    "engine-*.json*",
-    "token-lists",
-)  # deleted, but not overwritten
+_NOT_SECRET = "models", "engine-*.json*", "token-lists"  # deleted, but not overwritten
 
 
 @click.command("doctor", cls=Command)

@@ -3,95 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 from textual.binding import Binding
 from textual.keys import Keys
 
 from models.prompts import TASKS, with_article
 
-
-def _action(
-    name: str,
-    action: str,
-    keys: str,
-    label: str,
-    does: str,
-    *,
-    shown: bool = False,
-    first: bool = False,
-) -> Binding:
-    """An action, which a keymap names by `name`; the first of its keys is shown."""
-    return Binding(keys, action, label, shown, None, first, does, name)
+_TABLE = tomllib.loads(Path(__file__).with_name("keys.toml").read_text("utf-8"))
 
 
-ACTIONS = (
-    _action("draft", "draft", "ctrl+j,ctrl+enter,alt+enter,f5", "Draft",
-            "write what the brief asks for", shown=True),
-    _action("stop", "stop", "escape", "Stop",
-            "stop writing; every settled word stays", shown=True),
-    _action("again", "again", "ctrl+r,f6", "Again",
-            "write another version, or what is selected anew; all are kept",
-            shown=True),
-    _action("turn", "turn", "alt+i", "Change it",
-            "say in a line what to change: shorter, drop the ferret, mention the tape"),
-    _action("tries", "tries", "alt+x", "Best of four",
-            "write four drafts at once, and show the best; all are kept"),
-    _action("go_on", "go_on", "ctrl+g", "Go on", "write on from the cursor"),
-    _action("save", "save", "ctrl+s", "Save", "save the text to a file", shown=True),
-    _action("help", "app.drawer('help')", "f1", "Help",
-            "all keys, and what the looks mean", shown=True),
-    _action("sources", "app.drawer('sources')", "f2,ctrl+f", "Sources",
-            "which letters were read; leave some out", shown=True),
-    _action("sent", "app.drawer('sent')", "f3", "Sent",
-            "what left this device, to the last byte", shown=True),
-    _action("numbers", "app.drawer('numbers')", "f4", "Numbers",
-            "numbers, and how they are reckoned"),
-    _action("compare", "app.drawer('compare')", "f9", "Compare",
-            "two versions side by side; space takes a sentence", shown=True),
-    _action("earlier", "flip(-1)", "f7", "Earlier", "the version before this one"),
-    _action("later", "flip(1)", "f8", "Later", "the version after this one"),
-    _action("offline", "app.offline", "ctrl+t,alt+o", "Offline",
-            "write on this device alone, or with the checker again"),
-    _action("import", "app.drawer('import')", "ctrl+o", "Your letters",
-            "read your own letters into the store"),
-    _action("new", "app.new", "ctrl+n,alt+n", "New",
-            "put this draft aside, and begin another"),
-    _action("drafts", "app.drawer('drafts')", "ctrl+l", "Drafts",
-            "your drafts: find one, go on with it, or throw it away"),
-    _action("why", "why", "alt+w", "Why this word",
-            "where the word at the cursor came from; so does Enter on a word"),
-    _action("copy", "copy", "alt+c,f10", "Copy", "copy the text, also over SSH"),
-    _action("editor", "editor", "alt+e", "Editor",
-            "change the text in $EDITOR; what you leave as it is keeps its origin"),
-    _action("settings", "app.drawer('settings')", "alt+s", "Settings",
-            "all settings: what they are, and who says so"),
-    _action("models", "app.drawer('models')", "alt+p", "Models",
-            "get a pair of models for this machine, check it, and use it"),
-    _action("keys", "app.drawer('keys')", "alt+k", "Other keys",
-            "give actions other keys"),
-    _action("reply", "app.drawer('reply')", "alt+r", "Answer",
-            "answer a letter that you received"),
-    _action("style", "app.drawer('style')", "f12,alt+t", "Tone",
-            "tone, and whether closer to you or to the checker"),
-    _action("voice", "app.drawer('voice')", "alt+v", "Voice",
-            "how you write, as your letters show it; change what is wrong"),
-    *(_action(task, f"task('{task}')", f"alt+{at}", f"Write {with_article(task)}",
-             f"ask for {with_article(task)}") for at, task in enumerate(TASKS, 1)),
-    _action("mailto", "mailto", "alt+m", "Mail",
-            "open the text in your mail program, or copy it as a mailto: link"),
-)  # fmt: skip
+def _bindings(rows: Iterable[Sequence[str]]) -> Iterator[Binding]:
+    shown, first = _TABLE["shown"].split(), _TABLE["first"].split()
+    for name, action, keys, label, does in rows:
+        more = name in shown, None, name in first, does, name
+        yield Binding(keys, action, label, *more)
 
-APP_ACTIONS = (
-    _action("palette", "app.command_palette", "ctrl+p", "palette",
-            "every action by name", first=True),
-    _action("suspend", "app.suspend_process", "ctrl+z,alt+z", "Suspend",
-            "go back to the shell; fg comes back (^Z undoes first, where it can)"),
-    _action("quit", "app.quit", "ctrl+q", "Quit", "leave; the draft is kept",
-           first=True),
-    _action("leave", "app.leave", "ctrl+c", "Leave", "copy what is selected, or leave",
-           first=True),
-)  # fmt: skip
+
+_TO_WRITE = [
+    (task, f"task('{task}')", f"alt+{at}", f"Write {one}", f"ask for {one}")
+    for at, (task, one) in enumerate(((t, with_article(t)) for t in TASKS), 1)
+]
+ACTIONS = (*_bindings(_TABLE["actions"]), *_bindings(_TO_WRITE))
+APP_ACTIONS = (*_bindings(_TABLE["everywhere"]),)
 """Those that work on every screen, whatever has the focus."""
 
 DRAWER_BINDINGS = [

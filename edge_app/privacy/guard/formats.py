@@ -469,39 +469,13 @@ def _births(text: str) -> Iterator[Span]:
                 yield Span(begin, born.end() + found.end(), "date", "a date of birth")
 
 
-_OF_BIRTH = [
-    "born",
-    "birth",
-    "bday",
-    "b day",
-    "b-day",
-    "dob",
-    "d.o.b",
-    "into the world",
-    "gebo",
-    "gebu",
-    "geb.",
-    "née",
-    "né ",
-    "né\n",
-    "ne le",
-    "nee le",
-    "ne en",
-    "nee en",
-    "naiss",
-    "nivers",
-    "naci",
-    "cumple",
-    "nato il",
-    "nata il",
-    "nato nel",
-    "nata nel",
-    "nasc",
-    "complean",
-    "verjaar",
-    "jarig",
-    "urodz",
-]
+_OF_BIRTH = (
+    *("born", "birth", "bday", "b day", "b-day", "dob", "d.o.b"),
+    *("into the world", "gebo", "gebu", "geb.", "née", "né ", "né\n"),
+    *("ne le", "nee le", "ne en", "nee en", "naiss", "nivers"),
+    *("naci", "cumple", "nato il", "nata il", "nato nel", "nata nel"),
+    *("nasc", "complean", "verjaar", "jarig", "urodz"),
+)
 """One of these stands in each match of `BIRTH`, and is sooner found."""
 
 
