@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice, takewhile
+from itertools import dropwhile, islice, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,11 @@ from edge_app.facts.phrases import COMMON, NEGATIONS, Span, WordsOf, forms_of, s
 from edge_app.facts.values import (
     ENGLISH,
     KINDS,
+    NO_DATE,
     Language,
+    Word,
     language,
     loose_month,
-    words_of,
 )
 from edge_app.privacy.guard.words import (
     common_words,
@@ -36,32 +37,27 @@ from personal_store.text.greetings import WORDS
 
 _ORDER = "money", "date", "time", "day", "month", "number"
 """Kinds of values; each is looked for in what those before it have left."""
-_ORDINAL = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th)\b")
-_ADDRESS = re.compile(
-    r"[^\s<>()\[\],;:\"']+@[^\s<>()\[\],;:\"'@]+\w|(?:https?://|www\.)[^\s<>\"']*[\w/]"
-    r"|\+?\d[\d ()/-]{5,}\d|\b(?=\w*\d)(?=\w*[A-Z])[\w-]{2,}(?: \d[A-Z]{2})?\b"
+_ORDINAL = re.compile(r"\b([12]?\d|3[01])(?:st|nd|rd|th)\b")
+_IN_NUMBERS = re.compile(
+    r"\b(\d+(?:\.\d+)?(?=k\b|ish\b)|(?:3[2-9]|[4-9]\d|\d{3,})(?=st|nd|rd|th))(k?)"
 )
-"""Addresses of mail and the web, telephone numbers, and codes such as SW1A 2AA."""
+"""Such as "8ish", "1.5k", "60th"."""
+_TABLE = tomllib.loads(Path(__file__).with_name("answers.toml").read_text("utf-8"))
+_ADDRESS, _ASKS, _DENIES_ONESELF, _AFFIRMS, _REQUESTS = (
+    re.compile(_TABLE["patterns"][name])
+    for name in ("address", "asks", "denies_oneself", "affirms", "requests")
+)
 _DATE = re.compile(r"\d\d?([/-])\d\d?\1(?:\d\d)?\d\d")
 _NAME = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _GOES_ON = re.compile(r"[^\W_]['’]? (?<!\band )\Z|[,&/] ?\Z")
 """What stands before a word that does not begin a sentence, nor an errand in a list."""
 _EVERYDAY = 2_000
 """By frequency: words that get a capital letter within a sentence by courtesy."""
-_TABLE = tomllib.loads(Path(__file__).with_name("answers.toml").read_text("utf-8"))
-_NO_NAMES, _FUNCTION, _VAGUE, _OF_FORM, _NOT_THIS = (
-    frozenset(_TABLE[name].split())
-    for name in ("no_names", "function", "vague", "of_form", "not_this")
-)
-_SUBJECTS, _BEHIND_NO, _DECLINES, _STOPS, _DOES, _ERRANDS = (
-    frozenset(_TABLE[name].split())
-    for name in ("subjects", "behind_no", "declines", "stops", "does", "errands")
-)
-_ASSENTS, _DISSENTS, _OTHERS, _BREAKS = (
-    frozenset(_TABLE[name].split())
-    for name in ("assents", "dissents", "others", "breaks")
-)
-_NO_NAMES |= WORDS["titles"] | WORDS["greetings"]
+_OWED = [[re.compile(one, re.IGNORECASE) for one in both] for both in _TABLE["owed"]]
+_LISTS = {k: frozenset(v.split()) for k, v in _TABLE.items() if isinstance(v, str)}
+_FUNCTION, _SUBJECTS, _DOES = (_LISTS[k] for k in ("function", "subjects", "does"))
+_OWN, _ERRANDS = _LISTS["own"], _LISTS["errands"]
+_NO_NAMES = _LISTS["no_names"] | WORDS["titles"] | WORDS["greetings"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +88,11 @@ class Report:
     def in_words(self, *, answered: bool = False) -> list[str]:
         """A line for each kind of finding, and for what is `answered`; none if there is
         nothing to say."""
-        yes, no = (
-            [q for q in self.questions if q.answered is one] for one in (True, False)
-        )
         found = (
             ("not from you", self.invented),
             ("missing", self.missing),
-            ("not answered", no),
-            ("answered", yes if answered else ()),
+            ("not answered", [one for one in self.questions if not one.answered]),
+            ("answered", [one for one in self.questions if one.answered and answered]),
         )
         return [
             f"{says}: {', '.join(dict.fromkeys(one.text for one in some))}"
@@ -116,9 +109,12 @@ class _Text(WordsOf):
         self.raw, self.spoken = text, spoken
         self.names = {fold(match[0]) for match in _NAME.finditer(text)}
         self.names |= {part for name in self.names for part in re.split("['’-]", name)}
+        self.names |= {name.removesuffix("s") for name in self.names}
         self.letters = _bare(text)
-        self.figures = {word.text for word in self.words if word.text.isdecimal()}
+        self.figures = {word for word in self.texts if word.isdecimal()}
         self.numbers = {number for *_, number in self.values("number")}
+        bare = _IN_NUMBERS.findall(text)
+        self.numbers |= {float(one) * 1000 ** len(k) for one, k in bare}
         self.dates = {date for *_, date in self.values("date")}
         self.dates |= {(int(day), 0) for day in _ORDINAL.findall(text)}
         self.months = {month for *_, month in (*self.values("month"), *self.dates)}
@@ -130,50 +126,45 @@ class _Text(WordsOf):
         longer one."""
         used: set[int] = set()
         for match in _ADDRESS.finditer(self.raw):
-            if _DATE.fullmatch(match[0]):
-                continue
-            yield Fact("address", match[0], match.span()), _bare(match[0]), None
-            used.update(
-                at
-                for at, word in enumerate(self.words)
-                if match.start() <= word.span[0] < match.end()
-            )
+            (begin, end), said = match.span(), _bare(match[0])
+            if not _DATE.fullmatch(match[0]):
+                yield Fact("address", match[0], (begin, end)), said, None
+                within = enumerate(self.words)
+                used |= {at for at, word in within if begin <= word.span[0] < end}
         for kind in _ORDER:
             for place, length, value in self._read(kind):
-                places = range(place, place + length)
-                if used.intersection(places):
-                    continue
-                used.update(places)
                 span = Span(place, place + length)
-                if kind != "number" or self._counts(span):
+                places = {*range(place, span.last)}
+                if not used & places and (kind != "number" or self._counts(span)):
                     first, last = self.where(span)
                     named = kind == "date" and self.raw[:first].endswith("the ")
                     said = self.raw[first - 4 * named : last]
                     yield Fact(kind, said, (first, last)), value, span
+                used |= places
 
     def _read(self, kind: str) -> Iterator[tuple[int, int, Any]]:
         yield from self.values(kind)
         if kind == "date":
-            for place, word in enumerate(self.words):
-                if match := _ORDINAL.fullmatch(word.text):
+            for place, word in enumerate(self.texts):
+                match = _ORDINAL.fullmatch(word)
+                if match and NO_DATE.isdisjoint(self.texts[place + 1 : place + 2]):
                     yield place, 1, (int(match[1]), 0)
 
     def _counts(self, span: Span) -> bool:
         """Whether a number says how many: not "one", "a word or two", "1." in a list,
         "five stars out of five", "in two sentences"."""
-        words, first = self.words, span.first
-        said = [word.text for word in words[first : span.last]]
-        before = [word.text for word in words[max(0, first - 2) : first]]
-        after = [word.text for word in words[span.last : span.last + 1]]
-        listed = words[first].begins and after in (["."], [")"]) and said[0].isdecimal()
+        words, first, last = self.texts, span.first, span.last
+        said, before = words[first:last], words[max(0, first - 2) : first]
+        after, begins = words[last : last + 1], self.words[first].begins
+        listed = begins and after in (["."], [")"]) and said[0].isdecimal()
         return not (
-            set(said) <= _VAGUE
+            set(said) <= _LISTS["vague"]
             or listed
             or before == ["out", "of"]
             or after == ["out"]
-            or "thumbs" in [word.text for word in words[span.last : span.last + 3]]
+            or "thumbs" in words[last : last + 3]
             or (before[-1:] == ["or"] and said[0] in ("two", "three"))
-            or _OF_FORM.intersection(after)
+            or _LISTS["of_form"].intersection(after)
         )
 
     def holds(self, fact: Fact, value: Any) -> bool:
@@ -191,10 +182,13 @@ class _Text(WordsOf):
             case "month":
                 return value in self.months
             case "number":
-                money = {amount for *_, amount in self.values("money")}
-                days = {day for day, _ in self.dates if self.spoken is not ENGLISH}
-                known = value in self.numbers | money | days
-                return known or fact.text in self.figures
+                known = self.numbers | {amount for *_, amount in self.values("money")}
+                known |= {when[0] // 60 or 12 for *_, when in self.values("time")}
+                figure = self.spoken is not ENGLISH or fact.text.isdecimal()
+                known |= {day for day, _ in self.dates if figure}
+                known |= {n % 100 for n in known if 1900 < n < 2100}  # "class of 94"
+                short = value % 100 if 1900 < value < 2100 else value
+                return bool({value, short} & known) or fact.text in self.figures
         same, loosely = KINDS[fact.kind].same, KINDS[fact.kind].loosely
         if any(same(value, other) for *_, other in self.values(fact.kind)):
             return True
@@ -203,11 +197,7 @@ class _Text(WordsOf):
             return bool({hour or 12, hour + 12} & self.numbers)
         if fact.kind == "money" and value in self.numbers:
             return True
-        found = (
-            (loosely(self.words, at) for at in range(len(self.words)))
-            if loosely
-            else ()
-        )
+        found = (loosely(self.words, at) for at in range(len(self.words)))
         return any(same(value, one[0]) for one in found if one is not None)
 
     def named(self) -> Iterator[Fact]:
@@ -245,7 +235,9 @@ def _is_name(word: str, opens: bool, spoken: Language) -> bool:
 
 
 def _bare(text: str) -> str:
-    return re.sub(r"[\W_]", "", text).casefold()
+    """Its letters and digits; of a telephone number the last ones."""
+    bare = re.sub(r"[\W_]|https?:|\bwww\.", "", text).casefold()
+    return bare[-8:] if bare.isdecimal() else bare
 
 
 def names_fact(text: str) -> bool:
@@ -273,29 +265,38 @@ class Checker:
         self._questions = list(_questions_of(answered, self._spoken))
         self._letters = list(letters)
         given = recipient, request, *notes, answered
-        self._known = {stem(w.text) for w in words_of("\n\n".join(given), self._spoken)}
-        told = (*given, *self._letters)
         self._stated = _Text(_ASKS.sub(" ", request), self._spoken)
-        self._read = _Text("\n\n".join(told), self._spoken)
+        self._given = _Text("\n\n".join(given), self._spoken)
+        self._known = {stem(word) for word in self._given.texts}
+        self._read = _Text("\n\n".join((*given, *self._letters)), self._spoken)
 
     def check(self, draft: str) -> Report:
         """What of the draft stands in no source, and what of the request it lacks."""
         text = _Text(draft, self._spoken)
         found = [
-            fact for fact, value, _ in text.facts() if not self._read.holds(fact, value)
+            fact
+            for fact, value, span in text.facts()
+            if not self._read.holds(fact, value)
+            or (span and self._is_copied(text, fact, value, span))
+        ]
+        counted = {(thing, value) for thing, value, _ in _counted(self._asked)}
+        things = {thing for thing, _ in counted}
+        found += [
+            Fact("number", draft[slice(*where)], where)
+            for thing, value, where in _counted(text)
+            if thing in things and (thing, value) not in counted
         ]
         known = self._read.names | (self._known - given_names())
         words = ((one, fold(one.text)) for one in text.named())
-        found += [one for one, word in words if known.isdisjoint((word, stem(word)))]
+        forms = ((one, (w, w.removesuffix("s"), stem(w))) for one, w in words)
+        found += [one for one, some in forms if known.isdisjoint(some)]
         found += _turned(self._asked, text)
         found += _strange_answers(self._stated, self._known, self._letters, text)
         invented: list[Fact] = []
         for fact in sorted(found, key=lambda one: (one.span[0], -one.span[1])):
             before = invented[-1] if invented else Fact("", "", (-2, -2))
-            if (
-                fact.kind == before.kind == "name"
-                and fact.span[0] == before.span[1] + 1
-            ):
+            names = fact.kind == before.kind == "name"
+            if names and fact.span[0] == before.span[1] + 1:
                 both = before.span[0], fact.span[1]
                 invented[-1] = Fact("name", draft[slice(*both)], both)
             elif fact.span[0] >= before.span[1]:
@@ -304,12 +305,28 @@ class Checker:
         questions = tuple(_judged(self._questions, text, named))
         return Report(tuple(invented), tuple(self._missing(text)), questions)
 
+    def _is_copied(self, text: _Text, fact: Fact, value: Any, span: Span) -> bool:
+        """Whether a day or a time stands only in letters that speak of another thing
+        than the sentence of the draft."""
+        if fact.kind not in ("date", "day", "time") or self._given.holds(fact, value):
+            return False
+        said, own = text.words[span.first].sentence, text.words[span.first : span.last]
+        rest = (w for w in text.words if w.sentence == said and w not in own)
+        about = {stem(word.text) for word in rest if _tells(word.text)}
+        sentences = (
+            one for letter in self._letters for one in _SENTENCES.split(letter)
+        )
+        parts = (_Text(one, self._spoken) for one in sentences)
+        return not any(
+            about & _keys(part) and part.holds(fact, value) for part in parts
+        )
+
     def _missing(self, text: _Text) -> Iterator[Fact]:
         asked = self._asked
         found: list[tuple[str, Any]] = []
         for fact, value, span in asked.facts():
-            before = asked.words[max(0, span.first - 2) : span.first] if span else ()
-            if any(w.text in _NOT_THIS for w in before) or (fact.kind, value) in found:
+            left_out = span is not None and _is_left_out(asked, span)
+            if left_out or (fact.kind, value) in found:
                 continue
             found.append((fact.kind, value))
             if not text.holds(fact, value):
@@ -322,92 +339,146 @@ class Checker:
             if fold(fact.text) not in known:
                 known.add(fold(fact.text))
                 yield fact
+        for asks, says in _OWED:
+            match = asks.search(asked.raw)
+            if match and not says.search(text.raw):
+                yield Fact("answer", match[0], match.span())
         yield from _unanswered(asked, text)
 
 
-_DENY = NEGATIONS | {"unable"}
-_BEHIND_NO |= _SUBJECTS | {",", "."}
-_STOPS |= set(".,;:?!")
+def _counted(text: _Text) -> Iterator[tuple[str, float, tuple[int, int]]]:
+    """What a text has some of: the stem of the thing, how many, and where it stands."""
+    for place, length, value in text.values("number"):
+        for thing in text.texts[place + length : place + length + 1]:
+            if _tells(thing) and thing[-1] == "s":
+                yield stem(thing), value, text.where(Span(place, place + length + 1))
+
+
+def _is_left_out(asked: _Text, span: Span) -> bool:
+    """Whether a value need not be said: "not the 4th", "the 4th, no, the 5th", "moved
+    from Friday to Saturday"."""
+    before = asked.texts[max(0, span.first - 8) : span.first]
+    behind = asked.texts[span.last : span.last + 8]
+    moved = "from" in before[-2:] and "to" in behind
+    moved &= not _LISTS["moves"].isdisjoint(before)
+    if moved or not _LISTS["not_this"].isdisjoint(before[-2:]):
+        return True
+    mends = [*takewhile(lambda word: word in _MENDING, behind)]
+    return mends != behind and not _LISTS["mends"].isdisjoint(mends)
+
+
+_DENY = NEGATIONS | {"unable", "nothing", "neither"}
+_IS = ["is"], ["are"], ["was"], ["were"]
+_BEHIND_NO = _LISTS["behind_no"] | _SUBJECTS | {",", "."}
+_MUTUAL = {stem(word) for word in _LISTS["mutual"]}
+_STOPS = _LISTS["stops"] | set(".,;:?!")
+_REASONS = _STOPS | _LISTS["breaks"]  # what a reason or a condition begins with
+_MENDING = _LISTS["mends"] | _FUNCTION | _STOPS
+_ENDS = _STOPS | _SUBJECTS | _LISTS["others"]
 _ANSWERS = "yes", "no"
-_ASKS = re.compile(
-    r"\bask(?:s|ed|ing)?\b[^.;:!?\n]{0,60}?\b(?:if|whether|wh\w+|how)\b[^.;:,!?\n]*\??"
-    r"|(?:^|[.;:!?,\n]\s*|\band\s+)(?:(?:can|could|would|will|do|does|did|has|have|may"
-    r"|shall|should|is|are) (?:s?he|they|it|we)|(?:is|are) (?:there|the|her|his)"
-    r"|(?:can|could|does|has) (?:the|her|his))\b[^.;:,!?\n]*\??",
-    re.IGNORECASE,
-)
-"""What a request has asked of somebody: it states nothing."""
-_DENIES_ONESELF = re.compile(
-    r"(?:[.,;:?!]|\b(?:am|are|but|can|could|i|so|we|will|would)\b[^.,;:?!]{0,60}) "
-    r"(?:no|not(?! to\b)|never|unable)\b"
-)
-"""Not: tell him not to come."""
-_REQUESTS = re.compile(
-    r"\?|\b(?:please|wonder\w*|ask\w*|hope you|see you|let me know"
-    r"|(?:tell|show|send) (?:me|us)|(?:can|could|would|will) you"
-    r"|(?:like|love|want|need) (?:you )?to know)\b",
-    re.IGNORECASE,
-)
 _LONGEST_ANSWER = 9  # words that are shown of a missing one
 _REACH = 6  # words behind a denial of which it may be said
 
 
-def _polarities(text: _Text) -> tuple[dict[str, Span], dict[str, Span]]:
-    """What is denied and what is not, by stem: the first telling word behind a denial,
-    and every one that stands in no clause with a denial before it."""
+def _polarities(text: _Text) -> tuple[dict[str, Span], ...]:
+    """What is denied, what is not, and what of that stands in no clause with a denial,
+    by stem: the first telling word behind a denial; none that another clause denies
+    ("he isn't"), nor what another is told from ("than", "instead of")."""
     denied: dict[str, Span] = {}
     plain: dict[str, Span] = {}
+    firm: dict[str, Span] = {}
     since = _REACH + 1  # words since the last denial of the clause
     found = True  # whether it is known what that denies
-    for at, word in enumerate(text.words):
-        after = text.words[at + 1].text if at + 1 < len(text.words) else ""
+    keys: list[str] = []  # plain ones of the sentence
+    first, last = 0, ""  # the place of the clause's first one, and what it denies
+    texts = ["", *text.texts, "", ""]
+    for at, word in enumerate((*text.words, Word(".", -1, False, True, (0, 0)))):
+        before, after = texts[at], texts[at + 2]
         new = not at or text.words[at - 1].sentence != word.sentence
-        turned = at > 0 and text.words[at - 1].text in _DOES  # "no way am I"
-        begun = word.text in _SUBJECTS and since and not turned
-        if new or word.text in _STOPS or begun:
-            since, found = _REACH + 1, True
-        if word.text in _DENY and not (word.text == "no" and after in _BEHIND_NO):
+        begun = (
+            word.text in _SUBJECTS and since and before not in _DOES
+        )  # "no way am I"
+        apart = word.text == "but" and before[:3] in ("any", "all", "eve", "not")
+        soft = word.text in _LISTS["soft"]
+        soft |= word.text == "free" and before not in _FUNCTION  # "nut free"
+        denies = word.text in _DENY
+        if word.text == "no":
+            denies = after == "to" or after not in _BEHIND_NO
+        gone: list[str] = []  # what is no longer plain
+        if new or begun or (word.text in _STOPS and not apart):
+            gone = keys if not found else gone
+            since, found, first, last = _REACH + 1, True, len(keys), ""
+        elif soft or (denies and word.text != "not"):  # "we need no chairs"
+            gone = keys[first:]
+        for key in gone:
+            plain.pop(key, None)
+        for key in keys[first:] if denies else gone:
+            firm.pop(key, None)
+        if new:
+            keys, first = [], 0
+        if denies:
             since, found = 0, False
             continue
-        if word.text == "no" and after == "to":
-            since = 0  # of what follows it may be said in any way
         since += 1
-        if not word.text.isalpha() or word.text in _FUNCTION:
-            continue
-        key, span = stem(word.text), Span(max(0, at - 1), at + 1)
-        if since > _REACH:
-            plain.setdefault(key, span)
-        elif not found:
-            found = True
-            denied.setdefault(key, Span(at - since, at + 1))
-        if word.text in _DECLINES | {"miss"}:
+        if word.text in ("before", "till", "unless", "until"):  # "not before nine"
+            denied.pop(last, None)
+        found = found or word.text[0].isdecimal()
+        if word.text.isalpha() and word.text not in _FUNCTION:
+            key = stem(word.text)
+            span = Span(at - (not new and before not in _STOPS), at + 1)
+            if since > _REACH and key not in plain:
+                plain[key] = firm[key] = span
+                keys.append(key)
+            elif not found:
+                found, last = True, "" if key in denied else key
+                denied.setdefault(key, Span(at - since, at + 1))
+        if soft or apart or word.text in _LISTS["apart"]:
             since = 0  # what stands behind it is no plain word either
-    return denied, plain
+    return denied, plain, firm
 
 
 def _turned(asked: _Text, text: _Text) -> Iterator[Fact]:
     """Answers and denials that the request turns the other way."""
-    denied, plain = _polarities(asked)
-    denies, says = _polarities(text)
+    denied, plain, _ = _polarities(asked)
+    denies, says, firm = _polarities(text)
     spans = [
         span
         for mine, other, theirs, wanted in (
             (denies, says, denied, plain),
-            (says, denies, plain, denied),
+            (firm, denies, plain, denied),
         )
         for key, span in mine.items()
         if key not in other and key in wanted and key not in theirs
+        if mine is denies or not _differs(asked, denied[key], text, span)
     ]
     (mine, hers), (wanted, theirs) = _by_whom(text), _by_whom(asked)
     spans += [
-        mine[key] for key in mine.keys() & theirs.keys() - wanted.keys() - hers.keys()
+        said[key]
+        for said, other, asked_of, not_of in (
+            (mine, hers, theirs, wanted),
+            (hers, mine, wanted, theirs),
+        )
+        for key in said.keys() & asked_of.keys() - other.keys() - not_of.keys()
+        if key not in _MUTUAL and (said is mine or key not in COMMON)
     ]
-    swapped = hers.keys() & wanted.keys() - mine.keys() - theirs.keys()
-    lasts = ((hers[key], text.words[hers[key].last - 1]) for key in swapped)
-    spans += [span for span, verb in lasts if _tells(verb.text)]
     for span in spans:
         first, last = text.where(span)
         yield Fact("answer", text.raw[first:last], (first, last))
+
+
+def _differs(asked: _Text, denial: Span, text: _Text, span: Span) -> bool:
+    """Whether a draft says another thing than the request denies: it tells something of
+    it ("the skates are broken"), or what stands behind it is no part of the denial
+    ("use the back gate" for "not use the lift")."""
+    behind, of = text.texts[span.last :][:_REACH], asked.texts[denial.last :][:_REACH]
+    said = [*takewhile(lambda word: word not in _STOPS | _LISTS["apart"], behind)]
+    of = [*takewhile(lambda word: word not in _STOPS | _LISTS["listing"], of)]
+    wanted, given = (
+        {stem(word) for word in some if _tells(word)} for some in (of, said)
+    )
+    subject = [*dropwhile(lambda word: stem(word) in wanted, said)][:1] in _IS
+    apart = bool(wanted and given) and wanted.isdisjoint(given)
+    return subject or (apart and said[0] not in _LISTS["others"])
 
 
 def _strange_answers(
@@ -415,17 +486,20 @@ def _strange_answers(
 ) -> Iterator[Fact]:
     """What a draft accepts or refuses though nothing `stated` does, or of another thing
     than the `known` ones; not a sentence that most letters have."""
-    words, (_, plain) = {word.text for word in stated.words}, _polarities(stated)
+    words, (_, plain, _) = {*stated.texts}, _polarities(stated)
     foreign = stated.spoken is not ENGLISH
     meant = {_TABLE["meant"].get(word) for word in words}
     accepts = "yes" in meant or "confirm" in words
+    accepts = accepts or bool(_AFFIRMS.search(stated.raw))
     accepts = accepts or _says(stated, "yes", "acceptance")
     declines = "no" in meant or _says(stated, "no", "refusal")
     declines = declines or (foreign and "no" in words)
     clauses = " ".join(f". {w.text}" if w.begins else w.text for w in stated.words)
-    hints = not words.isdisjoint(_DISSENTS) or bool(_DENIES_ONESELF.search(clauses))
+    hints = not words.isdisjoint(_LISTS["dissents"]) or bool(
+        _DENIES_ONESELF.search(clauses)
+    )
     accepts, declines = (
-        accepts or (not declines and not words.isdisjoint(_ASSENTS)),
+        accepts or (not declines and not words.isdisjoint(_LISTS["assents"])),
         declines or (not accepts and hints),
     )
     answers = ("acceptance", accepts, declines), ("refusal", declines, accepts)
@@ -438,13 +512,13 @@ def _strange_answers(
             begin = 1 + max(text.raw.rfind(mark, 0, first) for mark in ".!?\n")
             if 2 * sum(text.raw[begin:last] in one for one in letters) > len(letters):
                 continue
-            if [w.text for w in text.words[span.last :][:2]] == ["it", "up"]:
+            if text.texts[span.last :][:2] == ["it", "up"]:
                 continue  # "I'll make it up to you"
-            same = answer == "acceptance" and stem(text.words[span.last - 1].text)
+            same = answer == "acceptance" and stem(text.texts[span.last - 1])
             behind = takewhile(
-                lambda word: word.text not in _STOPS | _BREAKS, text.words[span.last :]
+                lambda word: word not in _REASONS, text.texts[span.last :]
             )
-            about = {stem(w.text) for w in islice(behind, _REACH) if _tells(w.text)}
+            about = {stem(word) for word in islice(behind, _REACH) if _tells(word)}
             strange = about and known.isdisjoint(about) and text.raw[last - 1].isalpha()
             if strange or not (given or same in plain):
                 yield Fact("answer", text.raw[first:last], (first, last))
@@ -456,18 +530,33 @@ def _tells(word: str) -> bool:
 
 
 def _by_whom(text: _Text) -> tuple[dict[str, Span], dict[str, Span]]:
-    """What the writer does and what others do, by the stem of the verb."""
+    """What the writer does and has, and what others do and have, by the stem of the
+    verb, behind "=" if it is done to them, and of the thing, behind "'"."""
     own: dict[str, Span] = {}
     others: dict[str, Span] = {}
-    ends = _STOPS | _SUBJECTS | _OTHERS
+    names = {fold(one.text) for one in text.named()}
+    texts = ["", *text.texts, "", ""]
     for at, word in enumerate(text.words):
-        if word.text in _SUBJECTS | _OTHERS:
-            behind = text.words[at + 1 : at + 4]
-            clause = takewhile(lambda word: word.text not in ends, behind)
-            verb = (n for n, w in enumerate(clause, at + 1) if w.text not in _FUNCTION)
-            for place in islice(verb, 1):
-                said = own if word.text in ("i", "we") else others
-                said.setdefault(stem(text.words[place].text), Span(at, place + 1))
+        before, after = texts[at], texts[at + 2]
+        has = word.text in _LISTS["whose"]
+        has &= word.text != "her" or before not in _LISTS["gives"]
+        does = word.text in _SUBJECTS | _LISTS["others"]
+        does |= word.text in names and before not in ("and", "or", "with")
+        does |= word.text in _LISTS["whom"] and after == "to"
+        clause = []
+        for one in text.words[at + 1 : at + 4] if has or does else ():
+            if one.text in _ENDS or one.sentence != word.sentence:
+                break
+            clause.append(one.text)
+        verb = next((one for one in clause if one not in _FUNCTION), "")
+        if verb:
+            done = not has and not verb.endswith("ing")
+            done &= not _LISTS["passive"].isdisjoint((before, *clause))
+            key = "'" * has + "=" * done + stem(verb)
+            span = Span(at, at + clause.index(verb) + 2)
+            (own if word.text in _OWN else others).setdefault(key, span)
+            if word.text == "we" and before in _DOES:  # "can we" asks for both
+                others.setdefault(key, span)
     return own, others
 
 
@@ -479,9 +568,11 @@ def _unanswered(asked: _Text, text: _Text) -> Iterator[Fact]:
     """A yes, a no or a question of the request, if the draft has none."""
     for match in _ASKS.finditer(asked.raw) if not _REQUESTS.search(text.raw) else ():
         keys = _keys(_Text(match[0], asked.spoken))
-        if 2 * len(keys & _keys(text)) < len(keys):
+        asks = match[0].lower().startswith("ask ")
+        if asks or 2 * len(keys & _keys(text)) < len(keys):
             yield Fact("question", match[0].strip(" ,.;:!\n"), match.span())
-    stated, (denied, plain) = _polarities(asked)[1], _polarities(text)
+    stated, (denied, plain, _) = _polarities(asked)[1], _polarities(text)
+    denies = denied or not (_LISTS["soft"] | {"no", "never"}).isdisjoint(text.texts)
     for at, word in enumerate(asked.words):
         answer = _TABLE["meant"].get(word.text, word.text)
         if answer not in _ANSWERS or (word.text == "no" and not word.begins):
@@ -489,23 +580,22 @@ def _unanswered(asked: _Text, text: _Text) -> Iterator[Fact]:
         key = stem(word.text)
         if word.text != "no" and (key not in stated or key in plain):
             continue
-        given = [*_answers(text, answer)]
-        given += _answers(text, "acceptance" if answer == "yes" else "refusal")
-        given += _answers(text, "mild yes") if answer == "yes" else ()
+        much = "acceptance" if answer == "yes" else "refusal"
+        given = _says(text, answer, much, f"mild {answer}")
         says = denied if answer == "no" else plain
-        begin = at + 1 + any(w.text == "," for w in asked.words[at + 1 : at + 2])
-        clause = asked.words[begin : at + _REACH]
-        behind = takewhile(lambda word: word.text not in _STOPS, asked.words[begin:])
-        said = any(stem(w.text) in says for w in clause if w.text not in COMMON)
+        begin = at + 1 + (asked.texts[at + 1 : at + 2] == [","])
+        clause = asked.texts[begin : at + _REACH]
+        behind = [*takewhile(lambda word: word not in _STOPS, asked.texts[begin:])]
+        said = any(stem(word) in says for word in clause if word not in COMMON)
         # "Yes, the room is free" is said by "The room is free".
-        states = begin > at + 1 and any(w.text in _DOES for w in behind)
-        own = bool(clause) and (clause[0].text in _SUBJECTS or states) and said
-        if own or (answer == "no" and denied) or given:
+        states = begin > at + 1 and not _DOES.isdisjoint(behind)
+        own = bool(clause) and (clause[0] in _SUBJECTS or states) and said
+        named = word.text == "no" and _tells("".join(clause[:1]))  # "no dogs"
+        known = named and stem(clause[0]) in map(stem, text.texts)
+        if own or known or (answer == "no" and denies) or given:
             continue
-        end, limit = at + 1, min(at + _LONGEST_ANSWER, len(asked.words))
-        while end < limit and asked.words[end].text not in _STOPS:
-            end += 1
-        while end > at + 1 and asked.words[end - 1].text in _FUNCTION:
+        end = min(at + 1 + len(behind) * (begin == at + 1), at + _LONGEST_ANSWER)
+        while end > at + 1 and asked.texts[end - 1] in _FUNCTION:
             end -= 1
         first, last = asked.where(Span(at, end))
         yield Fact("answer", asked.raw[first:last], (first, last))
@@ -532,13 +622,8 @@ def _questions_of(letter: str, spoken: Language) -> Iterator[_Text]:
 
 def _keys(text: _Text) -> set[str]:
     """What a text is about, by stem."""
-    return {
-        stem(word.text)
-        for word in text.words
-        if word.text not in COMMON | _FUNCTION
-        and len(word.text) > 2
-        and word.text.isalnum()
-    }
+    told = (word for word in text.texts if word.isalnum() and len(word) > 2)
+    return {stem(word) for word in told if word not in COMMON | _FUNCTION}
 
 
 def _judged(
@@ -553,15 +638,15 @@ def _judged(
         for kind in _ANSWERS
     )
     for question in questions:
-        asks, keys = " ".join(word.text for word in question.words), _keys(question)
+        asks, keys = " ".join(question.texts), _keys(question)
         kinds = [
             k for says, some in _TABLE["asks_for"].items() if says in asks for k in some
         ]
         answered = 2 * len(keys & given) >= len(keys)
         if kinds:
             answered = not values.isdisjoint(kinds)
-        elif not answered and question.words[0].text in _DOES and answers:
+        elif not answered and question.texts[0] in _DOES and answers:
             answered, answers = True, answers - 1
-        elif not answered and any(w.text in ("who", "whom") for w in question.words):
+        elif not answered and {"who", "whom"} & {*question.texts}:
             answered = not named <= question.names
         yield Question(question.raw, answered)

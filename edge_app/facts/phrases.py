@@ -58,6 +58,7 @@ class WordsOf:
 
     def __init__(self, text: str, spoken: Language = ENGLISH) -> None:
         self.words = words_of(text, spoken)
+        self.texts = [word.text for word in self.words]
         self._values: dict[str, list[tuple[int, int, Any]]] = {}
 
     def values(self, kind: str) -> list[tuple[int, int, Any]]:

@@ -171,6 +171,7 @@ Found = tuple[Any, int]  # a value, and how many words it takes
 _UNITS = {name: number for number, name in enumerate(_words("small"))}
 _TENS = {name: 10 * number for number, name in enumerate(_words("tens"), 2)}
 _TIMES: dict[str, float] = _TABLE["times"]
+_SCALES: dict[str, int] = _TABLE["scales"]
 _DIGITS = re.compile(r"\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?")
 _ORDINAL = re.compile(r"(\d{1,2})(?:st|nd|rd|th)")
 _ORDINALS: dict[str, int] = _TABLE["ordinals"] | {
@@ -180,40 +181,44 @@ _MONTHS, _DAYS = _words("months"), _words("days")
 _SHORT_DAYS: dict[str, int] = _TABLE["short_days"]
 _CLOCK = re.compile(r"(\d{1,2})(?:[.:](\d{2}))?(am|pm)?")
 _AT, _FIRMLY_AT = _words("before_times"), _words("before_sure_times")
-_NO_DATE, _BEFORE_DATE = _words("behind_ordinals"), _words("before_dates")
+_ASKS = _words("behind_may")
+NO_DATE, _BEFORE_DATE = {*_words("behind_ordinals")}, _words("before_dates")
 _BEHIND_MONEY = ["", *".,;:?!", *_words("behind_money")]
 _COINS: dict[str, float] = _TABLE["coins"]
 _NOTES = _words("notes")
 
 
 def number_at(words: Sequence[Word], place: int) -> Found | None:
-    """A number: digits, or words such as "twenty four", "a dozen", "half a dozen"."""
-    word = words[place].text
+    """A number: digits, or words such as "twenty four", "two dozen", "half a dozen"."""
+    word, value, length = words[place].text, 0.0, 1
     if _DIGITS.fullmatch(word):
-        return float(word.replace(",", "")), 1
-    if word == "half" and _texts(words, place, 3)[1:] == ["a", "dozen"]:
+        value = float(word.replace(",", ""))
+    elif word == "half" and _texts(words, place, 3)[1:] == ["a", "dozen"]:
         return 6.0, 3
-    if word in _TIMES:
-        return float(_TIMES[word]), 1
-    if word in _TENS:
+    elif word in _TIMES:
+        value = float(_TIMES[word])
+        length += _text(words, place + 1) == "of" and _text(words, place + 2) in _SCALES
+    elif word in _TENS:
         linked = _text(words, place + 1) == "+"  # "treinta y cinco"
         more = _UNITS.get(_text(words, place + 1 + linked), 0)
         both = 0 < more < 10
-        return float(_TENS[word] + (more if both else 0)), 2 + linked if both else 1
-    if word in _UNITS:
-        value, length = float(_UNITS[word]), 1
-        if _text(words, place + 1) == "hundred":
-            value, length = 100 * value, 2
-            if _text(words, place + 2) == "and" and place + 3 < len(words):
-                rest = number_at(words, place + 3)
-                if rest is not None:
-                    return value + rest[0], 3 + rest[1]
-        if _texts(words, place + length, 3) == ["and", "a", "half"]:
-            return value + 0.5, length + 3
-        return value, length
-    if word in ("a", "an") and _text(words, place + 1) == "hundred":
-        return 100.0, 2
-    return None
+        value, length = float(_TENS[word] + more * both), 2 + linked if both else 1
+    elif word in _UNITS:
+        value = float(_UNITS[word])
+    elif word in ("a", "an") and _text(words, place + 1) in _SCALES:
+        value = 1.0
+    else:
+        return None
+    while (scale := _SCALES.get(_text(words, place + length))) is not None:
+        value, length = value * scale, length + 1
+        at = place + length + 1
+        if scale > 12 and _text(words, at - 1) == "and" and at < len(words):
+            rest = number_at(words, at)
+            if rest is not None and rest[0] < scale:
+                return value + rest[0], length + 1 + rest[1]
+    if word in _UNITS and _texts(words, place + length, 3) == ["and", "a", "half"]:
+        return value + 0.5, length + 3
+    return value, length
 
 
 def date_at(words: Sequence[Word], place: int) -> Found | None:
@@ -237,7 +242,7 @@ def date_at(words: Sequence[Word], place: int) -> Found | None:
         return (day[0], month), day[1] + of + 1
     ordinal = word in _ORDINALS or _ORDINAL.fullmatch(word) or day[1] == 2
     before = words[place - 1].text if place else ""
-    if not ordinal or _text(words, after) in _NO_DATE:
+    if not ordinal or _text(words, after) in NO_DATE:
         return None
     if not _ORDINAL.fullmatch(word) and before != "the":
         return None
@@ -274,6 +279,8 @@ def _month(words: Sequence[Word], place: int) -> int:
     found = [n for n, name in enumerate(_MONTHS, 1) if name == word]
     found += [n for n, name in enumerate(_MONTHS, 1) if word in (name[:3], name[:4])]
     if not found or (word in ("may", "march", "mar") and not words[place].capital):
+        return 0
+    if word == "may" and _text(words, place + 1) in _ASKS:
         return 0
     return found[0]
 
@@ -336,11 +343,12 @@ def _past_or_to(words: Sequence[Word], place: int) -> Found | None:
     word = words[place].text
     if word in ("half", "quarter"):
         minutes, length = 30 if word == "half" else 15, 1
-    elif word in ("five", "ten", "twenty", "5", "10", "20", "25"):
-        found = number_at(words, place)
-        assert found is not None
+    elif found := number_at(words, place):
         minutes, length = int(found[0]), found[1]
-        length += _text(words, place + length) == "minutes"
+        said = _text(words, place + length) == "minutes"
+        length += said
+        if minutes > 59 or (minutes not in (5, 10, 20, 25) and not said):
+            return None
     else:
         return None
     link = _text(words, place + length)
@@ -445,7 +453,7 @@ class Kind:
 
     read: Callable[[Sequence[Word], int], Found | None]
     same: Callable[[Any, Any], bool]
-    loosely: Callable[[Sequence[Word], int], Found | None] | None = None
+    loosely: Callable[[Sequence[Word], int], Found | None]
     """Forms that stand for a value which is looked for, and for none otherwise."""
 
 
