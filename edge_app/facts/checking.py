@@ -486,7 +486,7 @@ def _strange_answers(
 ) -> Iterator[Fact]:
     """What a draft accepts or refuses though nothing `stated` does, or of another thing
     than the `known` ones; not a sentence that most letters have."""
-    words, (_, plain, _) = {*stated.texts}, _polarities(stated)
+    words, (denied, plain, _) = {*stated.texts}, _polarities(stated)
     foreign = stated.spoken is not ENGLISH
     meant = {_TABLE["meant"].get(word) for word in words}
     accepts = "yes" in meant or "confirm" in words
@@ -495,9 +495,7 @@ def _strange_answers(
     declines = "no" in meant or _says(stated, "no", "refusal")
     declines = declines or (foreign and "no" in words)
     clauses = " ".join(f". {w.text}" if w.begins else w.text for w in stated.words)
-    hints = not words.isdisjoint(_LISTS["dissents"]) or bool(
-        _DENIES_ONESELF.search(clauses)
-    )
+    hints = bool(_DENIES_ONESELF.search(clauses) or words & _LISTS["dissents"])
     accepts, declines = (
         accepts or (not declines and not words.isdisjoint(_LISTS["assents"])),
         declines or (not accepts and hints),
@@ -520,7 +518,8 @@ def _strange_answers(
             )
             about = {stem(word) for word in islice(behind, _REACH) if _tells(word)}
             strange = about and known.isdisjoint(about) and text.raw[last - 1].isalpha()
-            if strange or not (given or same in plain):
+            no = not same and about & denied.keys()
+            if strange or not (given or same in plain or no):
                 yield Fact("answer", text.raw[first:last], (first, last))
 
 
