@@ -567,7 +567,7 @@ def _unanswered(asked: _Text, text: _Text) -> Iterator[Fact]:
     """A yes, a no or a question of the request, if the draft has none."""
     for match in _ASKS.finditer(asked.raw) if not _REQUESTS.search(text.raw) else ():
         keys = _keys(_Text(match[0], asked.spoken))
-        asks = match[0].lower().startswith("ask ")
+        asks = {"if", "whether"}.intersection(match[0].lower().split())
         if asks or 2 * len(keys & _keys(text)) < len(keys):
             yield Fact("question", match[0].strip(" ,.;:!\n"), match.span())
     stated, (denied, plain, _) = _polarities(asked)[1], _polarities(text)
