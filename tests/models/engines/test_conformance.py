@@ -74,7 +74,7 @@ def close_to(engine, one, other):
 
 def test_an_engine_is_a_file_in_its_folder():
     assert available() == ("llama_cpp", "transformers")
-    with pytest.raises(InvalidSettingsError, match=r"no engine 'magic'; choose one of"):
+    with pytest.raises(InvalidSettingsError, match=r"no engine 'magic'; choose one"):
         check_engine("magic")
 
 
