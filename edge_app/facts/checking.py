@@ -56,7 +56,6 @@ _EVERYDAY = 2_000
 _OWED = [[re.compile(one, re.IGNORECASE) for one in both] for both in _TABLE["owed"]]
 _LISTS = {k: frozenset(v.split()) for k, v in _TABLE.items() if isinstance(v, str)}
 _FUNCTION, _SUBJECTS, _DOES = (_LISTS[k] for k in ("function", "subjects", "does"))
-_OWN, _ERRANDS = _LISTS["own"], _LISTS["errands"]
 _NO_NAMES = _LISTS["no_names"] | WORDS["titles"] | WORDS["greetings"]
 
 
@@ -183,9 +182,11 @@ class _Text(WordsOf):
                 return value in self.months
             case "number":
                 known = self.numbers | {amount for *_, amount in self.values("money")}
-                known |= {when[0] // 60 or 12 for *_, when in self.values("time")}
-                figure = self.spoken is not ENGLISH or fact.text.isdecimal()
-                known |= {day for day, _ in self.dates if figure}
+                if fact.text.isdecimal():
+                    hours = (when[0] // 60 for *_, when in self.values("time"))
+                    known |= {hour or 12 for hour in hours}
+                if fact.text.isdecimal() or self.spoken is not ENGLISH:
+                    known |= {day for day, _ in self.dates}
                 known |= {n % 100 for n in known if 1900 < n < 2100}  # "class of 94"
                 short = value % 100 if 1900 < value < 2100 else value
                 return bool({value, short} & known) or fact.text in self.figures
@@ -313,13 +314,9 @@ class Checker:
         said, own = text.words[span.first].sentence, text.words[span.first : span.last]
         rest = (w for w in text.words if w.sentence == said and w not in own)
         about = {stem(word.text) for word in rest if _tells(word.text)}
-        sentences = (
-            one for letter in self._letters for one in _SENTENCES.split(letter)
-        )
-        parts = (_Text(one, self._spoken) for one in sentences)
-        return not any(
-            about & _keys(part) and part.holds(fact, value) for part in parts
-        )
+        told = _SENTENCES.split("\n".join(self._letters))
+        parts = (_Text(one, self._spoken) for one in told)
+        return not any(about & _keys(one) and one.holds(fact, value) for one in parts)
 
     def _missing(self, text: _Text) -> Iterator[Fact]:
         asked = self._asked
@@ -334,7 +331,7 @@ class Checker:
         known = text.names | self._recipient.names
         for fact in asked.named():
             errand = asked.raw[: fact.span[0]].lower().split()[-1:]
-            if not self._recipient.raw and errand and errand[0] in _ERRANDS:
+            if not self._recipient.raw and errand and errand[0] in _LISTS["errands"]:
                 continue  # who is addressed need not be named
             if fold(fact.text) not in known:
                 known.add(fold(fact.text))
@@ -361,7 +358,8 @@ def _is_left_out(asked: _Text, span: Span) -> bool:
     behind = asked.texts[span.last : span.last + 8]
     moved = "from" in before[-2:] and "to" in behind
     moved &= not _LISTS["moves"].isdisjoint(before)
-    if moved or not _LISTS["not_this"].isdisjoint(before[-2:]):
+    instead = ["instead", "of"] in (before[-2:], before[-3:-1])
+    if moved or instead or not _LISTS["not_this"].isdisjoint(before[-2:]):
         return True
     mends = [*takewhile(lambda word: word in _MENDING, behind)]
     return mends != behind and not _LISTS["mends"].isdisjoint(mends)
@@ -373,7 +371,7 @@ _BEHIND_NO = _LISTS["behind_no"] | _SUBJECTS | {",", "."}
 _MUTUAL = {stem(word) for word in _LISTS["mutual"]}
 _STOPS = _LISTS["stops"] | set(".,;:?!")
 _REASONS = _STOPS | _LISTS["breaks"]  # what a reason or a condition begins with
-_MENDING = _LISTS["mends"] | _FUNCTION | _STOPS
+_MENDING = _LISTS["mends"] | _FUNCTION | {",", ":"}
 _ENDS = _STOPS | _SUBJECTS | _LISTS["others"]
 _ANSWERS = "yes", "no"
 _LONGEST_ANSWER = 9  # words that are shown of a missing one
@@ -395,15 +393,14 @@ def _polarities(text: _Text) -> tuple[dict[str, Span], ...]:
     for at, word in enumerate((*text.words, Word(".", -1, False, True, (0, 0)))):
         before, after = texts[at], texts[at + 2]
         new = not at or text.words[at - 1].sentence != word.sentence
-        begun = (
-            word.text in _SUBJECTS and since and before not in _DOES
-        )  # "no way am I"
+        # Not: "no way am I".
+        begun = word.text in _SUBJECTS and since and before not in _DOES
         apart = word.text == "but" and before[:3] in ("any", "all", "eve", "not")
         soft = word.text in _LISTS["soft"]
+        soft |= word.text in ("off", "out") and before in _LISTS["passive"] | {","}
         soft |= word.text == "free" and before not in _FUNCTION  # "nut free"
         denies = word.text in _DENY
-        if word.text == "no":
-            denies = after == "to" or after not in _BEHIND_NO
+        denies &= word.text != "no" or after not in _BEHIND_NO
         gone: list[str] = []  # what is no longer plain
         if new or begun or (word.text in _STOPS and not apart):
             gone = keys if not found else gone
@@ -419,7 +416,7 @@ def _polarities(text: _Text) -> tuple[dict[str, Span], ...]:
         if denies:
             since, found = 0, False
             continue
-        since += 1
+        since = 1 if word.text == "no" else since + 1  # "no to": it may be said or not
         if word.text in ("before", "till", "unless", "until"):  # "not before nine"
             denied.pop(last, None)
         found = found or word.text[0].isdecimal()
@@ -430,7 +427,8 @@ def _polarities(text: _Text) -> tuple[dict[str, Span], ...]:
                 plain[key] = firm[key] = span
                 keys.append(key)
             elif not found:
-                found, last = True, "" if key in denied else key
+                found, once = True, key in denied or texts[at - since + 1] == "no"
+                last = "" if once else key
                 denied.setdefault(key, Span(at - since, at + 1))
         if soft or apart or word.text in _LISTS["apart"]:
             since = 0  # what stands behind it is no plain word either
@@ -553,7 +551,7 @@ def _by_whom(text: _Text) -> tuple[dict[str, Span], dict[str, Span]]:
             done &= not _LISTS["passive"].isdisjoint((before, *clause))
             key = "'" * has + "=" * done + stem(verb)
             span = Span(at, at + clause.index(verb) + 2)
-            (own if word.text in _OWN else others).setdefault(key, span)
+            (own if word.text in _LISTS["own"] else others).setdefault(key, span)
             if word.text == "we" and before in _DOES:  # "can we" asks for both
                 others.setdefault(key, span)
     return own, others
@@ -567,7 +565,8 @@ def _unanswered(asked: _Text, text: _Text) -> Iterator[Fact]:
     """A yes, a no or a question of the request, if the draft has none."""
     for match in _ASKS.finditer(asked.raw) if not _REQUESTS.search(text.raw) else ():
         keys = _keys(_Text(match[0], asked.spoken))
-        asks = {"if", "whether"}.intersection(match[0].lower().split())
+        words = {*match[0].lower().split()}
+        asks = words & {"if", "whether"} and words & {"is", "are"}
         if asks or 2 * len(keys & _keys(text)) < len(keys):
             yield Fact("question", match[0].strip(" ,.;:!\n"), match.span())
     stated, (denied, plain, _) = _polarities(asked)[1], _polarities(text)
