@@ -374,6 +374,7 @@ _REASONS = _STOPS | _LISTS["breaks"]  # what a reason or a condition begins with
 _MENDING = _LISTS["mends"] | _FUNCTION | {",", ":"}
 _ENDS = _STOPS | _SUBJECTS | _LISTS["others"]
 _ANSWERS = "yes", "no"
+_ENDING = re.compile(r"(?<=\w{3})(?:ed|ing)\Z")
 _LONGEST_ANSWER = 9  # words that are shown of a missing one
 _REACH = 6  # words behind a denial of which it may be said
 
@@ -393,11 +394,11 @@ def _polarities(text: _Text) -> tuple[dict[str, Span], ...]:
     for at, word in enumerate((*text.words, Word(".", -1, False, True, (0, 0)))):
         before, after = texts[at], texts[at + 2]
         new = not at or text.words[at - 1].sentence != word.sentence
-        # Not: "no way am I".
-        begun = word.text in _SUBJECTS and since and before not in _DOES
+        # Not: "no way am I", "I don't think I can".
+        begun = word.text in _SUBJECTS and since and before not in _LISTS["go_on"]
         apart = word.text == "but" and before[:3] in ("any", "all", "eve", "not")
         soft = word.text in _LISTS["soft"]
-        soft |= word.text in ("off", "out") and before in _LISTS["passive"] | {","}
+        soft |= word.text in ("off", "out") and before in _LISTS["out"]
         soft |= word.text == "free" and before not in _FUNCTION  # "nut free"
         denies = word.text in _DENY
         denies &= word.text != "no" or after not in _BEHIND_NO
@@ -417,8 +418,8 @@ def _polarities(text: _Text) -> tuple[dict[str, Span], ...]:
             since, found = 0, False
             continue
         since = 1 if word.text == "no" else since + 1  # "no to": it may be said or not
-        if word.text in ("before", "till", "unless", "until"):  # "not before nine"
-            denied.pop(last, None)
+        if word.text in _LISTS["limits"] and last in denied and since < 5:
+            plain.setdefault(last, denied.pop(last))  # "not before nine"
         found = found or word.text[0].isdecimal()
         if word.text.isalpha() and word.text not in _FUNCTION:
             key = stem(word.text)
@@ -537,7 +538,7 @@ def _by_whom(text: _Text) -> tuple[dict[str, Span], dict[str, Span]]:
         before, after = texts[at], texts[at + 2]
         has = word.text in _LISTS["whose"]
         has &= word.text != "her" or before not in _LISTS["gives"]
-        does = word.text in _SUBJECTS | _LISTS["others"]
+        does = word.text in _SUBJECTS | _LISTS["others"] - {"there"}
         does |= word.text in names and before not in ("and", "or", "with")
         does |= word.text in _LISTS["whom"] and after == "to"
         clause = []
@@ -549,7 +550,7 @@ def _by_whom(text: _Text) -> tuple[dict[str, Span], dict[str, Span]]:
         if verb:
             done = not has and not verb.endswith("ing")
             done &= not _LISTS["passive"].isdisjoint((before, *clause))
-            key = "'" * has + "=" * done + stem(verb)
+            key = "'" * has + "=" * done + stem(_ENDING.sub("", verb))
             span = Span(at, at + clause.index(verb) + 2)
             (own if word.text in _LISTS["own"] else others).setdefault(key, span)
             if word.text == "we" and before in _DOES:  # "can we" asks for both
