@@ -85,8 +85,7 @@ class Report:
     questions: tuple[Question, ...] = ()
 
     def in_words(self, *, answered: bool = False) -> list[str]:
-        """A line for each kind of finding, and for what is `answered`; none if there is
-        nothing to say."""
+        """A line for each kind of finding there is, and for what is `answered`."""
         found = (
             ("not from you", self.invented),
             ("missing", self.missing),
@@ -121,8 +120,7 @@ class _Text(WordsOf):
         self.months |= {month[0] for month in loosely if month}
 
     def facts(self) -> Iterator[tuple[Fact, Any, Span | None]]:
-        """Addresses and values, each with its value and words; none is part of a
-        longer one."""
+        """Addresses and values, each with its value and words; none within another."""
         used: set[int] = set()
         for match in _ADDRESS.finditer(self.raw):
             (begin, end), said = match.span(), _bare(match[0])
@@ -359,6 +357,7 @@ def _is_left_out(asked: _Text, span: Span) -> bool:
     moved = "from" in before[-2:] and "to" in behind
     moved &= not _LISTS["moves"].isdisjoint(before)
     instead = ["instead", "of"] in (before[-2:], before[-3:-1])
+    moved |= "to" in before[-2:] and "prefer" in before
     if moved or instead or not _LISTS["not_this"].isdisjoint(before[-2:]):
         return True
     mends = [*takewhile(lambda word: word in _MENDING, behind)]
@@ -418,7 +417,7 @@ def _polarities(text: _Text) -> tuple[dict[str, Span], ...]:
             since, found = 0, False
             continue
         since = 1 if word.text == "no" else since + 1  # "no to": it may be said or not
-        if word.text in _LISTS["limits"] and last in denied and since < 5:
+        if word.text in _LISTS["limits"] and last in denied and since < 6:
             plain.setdefault(last, denied.pop(last))  # "not before nine"
         found = found or word.text[0].isdecimal()
         if word.text.isalpha() and word.text not in _FUNCTION:
@@ -494,7 +493,8 @@ def _strange_answers(
     declines = "no" in meant or _says(stated, "no", "refusal")
     declines = declines or (foreign and "no" in words)
     clauses = " ".join(f". {w.text}" if w.begins else w.text for w in stated.words)
-    hints = bool(_DENIES_ONESELF.search(clauses) or words & _LISTS["dissents"])
+    own = _DENIES_ONESELF.search(clauses)
+    hints = bool(own or words & _LISTS["dissents"])
     accepts, declines = (
         accepts or (not declines and not words.isdisjoint(_LISTS["assents"])),
         declines or (not accepts and hints),
@@ -509,16 +509,17 @@ def _strange_answers(
             begin = 1 + max(text.raw.rfind(mark, 0, first) for mark in ".!?\n")
             if 2 * sum(text.raw[begin:last] in one for one in letters) > len(letters):
                 continue
-            if text.texts[span.last :][:2] == ["it", "up"]:
+            rest = text.texts[span.last :]
+            if rest[:2] == ["it", "up"]:
                 continue  # "I'll make it up to you"
-            same = answer == "acceptance" and stem(text.texts[span.last - 1])
-            behind = takewhile(
-                lambda word: word not in _REASONS, text.texts[span.last :]
-            )
+            same = {stem(text.texts[span.last - 1])}
+            behind = takewhile(lambda word: word not in _REASONS, rest)
             about = {stem(word) for word in islice(behind, _REACH) if _tells(word)}
             strange = about and known.isdisjoint(about) and text.raw[last - 1].isalpha()
-            no = not same and about & denied.keys()
-            if strange or not (given or same in plain or no):
+            told = same & plain.keys()
+            if answer == "refusal":
+                told = (about | same if own else about) & denied.keys()
+            if strange or not (given or told):
                 yield Fact("answer", text.raw[first:last], (first, last))
 
 
@@ -628,9 +629,8 @@ def _keys(text: _Text) -> set[str]:
 def _judged(
     questions: Sequence[_Text], text: _Text, named: set[str]
 ) -> Iterator[Question]:
-    """A question is answered if the draft names half of what it is about, or a value
-    of the kind that it asks for, or has a yes or a no for it; who, by a name that the
-    request gave."""
+    """A question is answered if a draft has half of what it is about, a value of its
+    kind, for who a name of the request, or a yes or a no for it."""
     given, values = _keys(text), {fact.kind for fact, *_ in text.facts()}
     answers = sum(
         len({text.words[one.first].sentence for one in _answers(text, kind)})
