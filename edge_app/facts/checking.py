@@ -591,7 +591,8 @@ def _unanswered(asked: _Text, text: _Text) -> Iterator[Fact]:
         states = begin > at + 1 and not _DOES.isdisjoint(behind)
         own = bool(clause) and (clause[0] in _SUBJECTS or states) and said
         named = word.text == "no" and _tells("".join(clause[:1]))  # "no dogs"
-        known = named and stem(clause[0]) in map(stem, text.texts)
+        told = {*map(stem, text.texts), *map(stem, _LISTS["idioms"])}
+        known = named and stem(clause[0]) in told
         if own or known or (answer == "no" and denies) or given:
             continue
         end = min(at + 1 + len(behind) * (begin == at + 1), at + _LONGEST_ANSWER)
